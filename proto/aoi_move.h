@@ -1,0 +1,51 @@
+/* proto/aoi_move.h: AoiMove's packed records.
+ * Pure arithmetic and bytes. May touch: common, proto/limits. Source: PROTOCOL.md, "AoiMove's
+ * packed records".
+ *
+ *   varint (id - previous) << 2 | has_speed << 1 | has_dir     1..5 bytes
+ *   x  u16 little-endian, y  u16 little-endian                 4 bytes
+ *   dir  u8 where has_dir, speed  u8 where has_speed           0..2 bytes
+ */
+#pragma once
+
+#include "common/span.h"
+
+#define AOI_MOVE_TAIL_MAX   6
+#define AOI_MOVE_RECORD_MAX (5 + AOI_MOVE_TAIL_MAX)
+
+/* What the wire says of a mover, apart from its id: the same for all its viewers. */
+struct aoi_move_tail {
+    uint8_t bytes[AOI_MOVE_TAIL_MAX];
+    uint8_t len;   /* 4..6 */
+    uint8_t flags; /* bit 0 has_dir, bit 1 has_speed */
+};
+
+struct aoi_move_record {
+    uint32_t id;
+    uint16_t x, y; /* wrapped */
+    bool has_dir, has_speed;
+    uint8_t dir, speed;
+};
+
+/* floor(v / quantum + 0.5): the place in quanta, unwrapped. `v` within a scene's bounds. */
+int64_t aoi_move_quantise(double v, double quantum);
+/* floor(dir / 2π · 256 + 0.5) modulo 256; dir in [0, 2π). */
+uint8_t aoi_move_dir(double dir);
+/* floor(speed / max_speed · 255 + 0.5), at most 255; speed >= 0. */
+uint8_t aoi_move_speed(double speed, double max_speed);
+
+/* What a receiver makes of them. `last`: the entity's last known coordinate. */
+double aoi_move_place(double last, uint16_t wrapped, double quantum);
+double aoi_move_dir_value(uint8_t dir);
+double aoi_move_speed_value(uint8_t speed, double max_speed);
+
+/* x, y in quanta; dir and speed as wire bytes, looked at where the flag is set. */
+struct aoi_move_tail aoi_move_tail(int64_t qx, int64_t qy, bool has_dir, uint8_t dir,
+                                   bool has_speed, uint8_t speed);
+
+/* Write one record at `out` ([AOI_MOVE_RECORD_MAX] must be free); id > previous. Bytes written. */
+size_t aoi_move_put(uint8_t *out, uint32_t id, uint32_t previous, const struct aoi_move_tail *t);
+
+/* Take one record from the front of `rest`; `previous` is 0 at the start, and updated.
+ * 0; E_BAD: cut, an id of 0, not ascending, or beyond 2^32-1; E_SHORT: `rest` is empty. */
+int aoi_move_take(struct span *rest, uint32_t *previous, struct aoi_move_record *out) MUST_CHECK;

@@ -1,0 +1,68 @@
+/* proto/link.h: the envelope between gateway and world (internal; its version is in the hello).
+ * A link frame is proto/frame's head with a MessagePack array behind it, [kind, ...]. Client
+ * bodies travel in it untouched, as bin. May touch: common, proto. msgpack-c in link.c only.
+ * On trouble: E_BAD for whatever is not exactly a link frame.
+ *
+ *   hello       [0, version, gateway id, key]        both ways, first; the world answers with its own
+ *   open        [1, session, peer]                   gateway to world
+ *   data        [2, session, body, body, ...]        both ways; many bodies are one write
+ *   data many   [3, [session, ...], body]            world to gateway
+ *   close       [4, session, code, reason]           both ways; code 0: no Bye (it is gone, or was
+ *                                                    unknown), else Bye code
+ *   congestion  [5, session, on]                     gateway to world
+ *   ping        [6, number], pong [7, number]        both ways
+ */
+#pragma once
+
+#include "common/span.h"
+#include "proto/limits.h"
+
+enum link_kind {
+    LINK_HELLO,
+    LINK_OPEN,
+    LINK_DATA,
+    LINK_DATA_MANY,
+    LINK_CLOSE,
+    LINK_CONGESTION,
+    LINK_PING,
+    LINK_PONG
+};
+
+#define LINK_BODIES_MAX 16 /* bodies in one data frame */
+
+struct link_frame {
+    enum link_kind kind;
+    uint64_t session;      /* open, data, close, congestion */
+    uint32_t version;      /* hello */
+    struct span id, key;   /* hello */
+    struct span text;      /* open: peer; close: reason */
+    uint32_t code;         /* close */
+    bool on;               /* congestion */
+    uint64_t number;       /* ping, pong */
+    uint32_t n_bodies;     /* data: 1..LINK_BODIES_MAX; data many: 1 */
+    struct span bodies[LINK_BODIES_MAX];
+    uint32_t n_sessions;   /* data many: 1..LINK_MANY_MAX */
+    struct span sessions;  /* data many: raw msgpack integers; take with link_session_take */
+};
+
+/* Decode a link frame's body (without the 4-byte head). Spans lie inside it. 0 or E_BAD. */
+int link_read(struct span body, struct link_frame *out) MUST_CHECK;
+
+/* The next session id of a data-many frame; E_SHORT at the end. */
+int link_session_take(struct span *rest, uint64_t *session) MUST_CHECK;
+
+/* Append a whole frame, head included; w->full where it did not fit. */
+void link_write_hello(struct span_writer *w, struct span id, struct span key);
+void link_write_open(struct span_writer *w, uint64_t session, struct span peer);
+void link_write_data(struct span_writer *w, uint64_t session, const struct span *bodies,
+                     uint32_t n);
+void link_write_data_many(struct span_writer *w, const uint64_t *sessions, uint32_t n,
+                          struct span body);
+void link_write_close(struct span_writer *w, uint64_t session, uint32_t code, struct span reason);
+void link_write_congestion(struct span_writer *w, uint64_t session, bool on);
+void link_write_ping(struct span_writer *w, uint64_t number);
+void link_write_pong(struct span_writer *w, uint64_t number);
+
+/* Bytes that a data frame needs around its bodies, at most. */
+#define LINK_DATA_OVERHEAD (FRAME_HEAD_BYTES + 3 + 9 + 5 * LINK_BODIES_MAX)
+#define FRAME_HEAD_BYTES   4
