@@ -1,16 +1,34 @@
 # Aegis: build, tests and tools. `make help` says what each target does.
 #
-#   SAN=1        AddressSanitizer and UndefinedBehaviorSanitizer
-#   CC=clang     another compiler (its objects have a folder of their own)
-#   EXTRA=...    more compiler flags, such as EXTRA=-march=native
-#   BUILD=, BIN= where objects and programs go
+#   SAN=1         AddressSanitizer and UndefinedBehaviorSanitizer
+#   CC=clang      another compiler (its objects have a folder of their own)
+#   EXTRA=...     more compiler flags, such as EXTRA=-march=native
+#   V=1           show whole commands
+#   BUILD=, BIN=  where objects and programs go
+#   PREFIX=, DESTDIR=  where `make install` puts things
+#
+# Targets that a newcomer calls (run, smoke, test, bench, fuzz) first run deploy/install-deps.sh and
+# then this Makefile once more, so that pkg-config is asked after the libraries came.
 
-CC     := $(if $(filter default,$(origin CC)),gcc,$(CC))
-BIN    ?= bin
-BUILD  ?= build/$(notdir $(firstword $(CC)))$(if $(SAN),-san)
-PREFIX ?= /usr/local
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
 
 VERSION := 0.1.0
+
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+BUILD   ?= build/$(notdir $(firstword $(CC)))$(if $(SAN),-san)$(if $(FUZZER),-fuzz)
+BIN     ?= $(if $(SAN),$(BUILD)/bin,bin)
+PREFIX  ?= /usr/local
+DESTDIR ?=
+JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
+Q       := $(if $(V),,@)
+
+FUZZ_RUNS    ?= 20000
+FUZZ_SECONDS ?= 60
+
+# --- flags -----------------------------------------------------------------------------------------
 
 PKG_CONFIG ?= pkg-config
 MSGPACK    := $(shell $(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpack-c || echo msgpack)
@@ -18,82 +36,217 @@ PACKAGES   := libevent_core libevent_extra $(MSGPACK)
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 
-WARN  := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
-CHECK := $(if $(SAN),-O1 -fsanitize=address,-O2 -D_FORTIFY_SOURCE=2)
-CHECK += $(if $(SAN),-fsanitize=undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-HARD  := -fstack-protector-strong -fPIE
-LINK  := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+SANITIZE    := -fsanitize=address,undefined
+OPT_release := -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+OPT_san     := -O1 -fno-omit-frame-pointer $(SANITIZE) -fno-sanitize-recover=all
+OPT         := $(if $(SAN),$(OPT_san),$(OPT_release)) $(if $(FUZZER),-fsanitize=fuzzer-no-link)
+HARD_x86_64  := -fcf-protection
+HARD_aarch64 := -mbranch-protection=standard
+HARD := -fPIE -fstack-protector-strong -fstack-clash-protection $(HARD_$(shell uname -m))
 
-CFLAGS_ALL  := -std=c11 -D_GNU_SOURCE -g $(CHECK) $(HARD) $(WARN) -ffp-contract=off \
+CFLAGS_ALL  := -std=c11 -D_GNU_SOURCE -g $(OPT) $(HARD) $(WARN) -ffp-contract=off \
                -DAEGIS_VERSION='"$(VERSION)"' -I. $(PKG_CFLAGS) $(EXTRA)
-LDFLAGS_ALL := $(LINK) $(if $(SAN),-fsanitize=address -fsanitize=undefined)
+LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed \
+               $(if $(SAN),$(SANITIZE))
 LIBS        := $(PKG_LIBS) -lm
 
+# Asked for only where tests are built.
+TEST_PACKAGES := criterion jansson
+TEST_CFLAGS    = $(shell $(PKG_CONFIG) --cflags $(TEST_PACKAGES))
+TEST_LIBS      = $(shell $(PKG_CONFIG) --libs $(TEST_PACKAGES))
+
+# --- sources ---------------------------------------------------------------------------------------
+
 ROOMS       := common proto gateway world bot
-src_common  := $(wildcard common/*.c common/io/*.c)
+src_common  := $(wildcard common/*.c common/*/*.c)
 src_proto   := $(wildcard proto/*.c)
-src_gateway := $(wildcard gateway/*.c)
+src_gateway := $(wildcard gateway/*.c gateway/*/*.c)
 src_world   := $(wildcard world/*.c world/*/*.c)
 src_bot     := $(filter-out bot/main.c,$(wildcard bot/*.c))
 
+TEST_ROOMS   := $(foreach r,common proto gateway world bot e2e,$(if $(wildcard tests/$(r)/*.c),$(r)))
+src_test     := $(wildcard tests/*.c)
+src_bench    := $(wildcard tests/bench/*.c)
+src_fuzz     := $(wildcard tests/fuzz/fuzz_*.c)
+src_fuzz_aid := $(filter-out $(src_fuzz) $(if $(FUZZER),tests/fuzz/driver.c),$(wildcard tests/fuzz/*.c))
+C_FILES      := $(wildcard *.c $(ROOMS:=/*.[ch]) $(ROOMS:=/*/*.[ch]) tests/*.[ch] tests/*/*.[ch])
+
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 lib = $(patsubst %,$(BUILD)/lib%.a,$(1))
+ALL_LIBS := $(call lib,bot gateway world proto common)
+
+TEST_PROGRAMS := $(TEST_ROOMS:%=$(BUILD)/tests/%_test)
+FUZZ_PROGRAMS := $(src_fuzz:tests/fuzz/%.c=$(BUILD)/fuzz/%)
+
+# --- programs --------------------------------------------------------------------------------------
 
 .PHONY: all
-all: $(BIN)/aegis $(BIN)/bot
+all: $(BIN)/aegis $(BIN)/bot  ## build bin/aegis and bin/bot (release, hardened)
 
-# --- programs ------------------------------------------------------------------------------------
+define link
+@echo "  LD   $@"
+@mkdir -p $(@D)
+$(Q)$(CC) $(LDFLAGS_ALL) $(1) -o $@ $(filter %.o %.a,$^) $(2) $(LIBS)
+endef
 
-$(BIN)/aegis: $(BUILD)/aegis.o $(call lib,gateway world proto common)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+$(BIN)/aegis: $(BUILD)/aegis.o $(call lib,gateway world proto common) $(BIN)/.from
+	$(call link)
 
-$(BIN)/bot: $(BUILD)/bot/main.o $(call lib,bot proto common)
-	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+$(BIN)/bot: $(BUILD)/bot/main.o $(call lib,bot proto common) $(BIN)/.from
+	$(call link)
 
 define room_archive
-$(BUILD)/lib$(1).a: $(call obj,$(src_$(1)))
+$(BUILD)/lib$(1).a: $(call obj,$(src_$(1))) $(BUILD)/.sources
+	@echo "  AR   $$@"
 	@mkdir -p $$(@D)
 	@rm -f $$@
-	ar rcs $$@ $$^
+	$(Q)ar rcs $$@ $$(filter %.o,$$^)
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_archive,$(r))))
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
+	@echo "  CC   $<"
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS_ALL) $(MORE_CFLAGS) -MMD -MP -c -o $@ $<
 
-# Changed flags make everything anew.
+# Three notes that are written only when they change: other flags make every object anew; a file that
+# came or went makes archives anew; programs of another build in the same bin/ are linked anew.
+note = mkdir -p $(@D) && { printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || \
+       printf '%s\n' '$(subst ','\'',$(1))' > $@; }
+
 $(BUILD)/flags: FORCE
-	@mkdir -p $(@D)
-	@echo '$(CC) $(subst ','\'',$(CFLAGS_ALL)) $(LDFLAGS_ALL)' | cmp -s - $@ || \
-	 echo '$(CC) $(subst ','\'',$(CFLAGS_ALL)) $(LDFLAGS_ALL)' > $@
+	@$(call what_is_missing)
+	@$(call note,$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL))
+
+$(BUILD)/.sources: FORCE
+	@$(call note,$(sort $(foreach r,$(ROOMS),$(src_$(r))) $(src_test) $(src_fuzz_aid)))
+
+$(BIN)/.from: FORCE
+	@$(call note,$(BUILD))
+
 .PHONY: FORCE
 FORCE:
 
+# Say in plain words what the compiler would say in a hundred lines.
+what_is_missing = { command -v $(firstword $(CC)) >/dev/null || { \
+	echo "make: no compiler '$(firstword $(CC))'; deploy/install-deps.sh installs gcc" >&2; exit 1; }; \
+	command -v $(PKG_CONFIG) >/dev/null || { \
+	echo "make: pkg-config is missing; deploy/install-deps.sh installs it" >&2; exit 1; }; \
+	for p in $(PACKAGES); do $(PKG_CONFIG) --exists $$p || { case $$p in \
+	libevent*) deb=libevent-dev ;; msgpack*) deb="libmsgpack-dev (or libmsgpack-c-dev)" ;; esac; \
+	echo "make: the library $$p is missing (Debian package $$deb);" \
+	"deploy/install-deps.sh installs it" >&2; exit 1; }; done; }
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-# --- unit tests ----------------------------------------------------------------------------------
-# One program for each folder of tests, linked with every room but the doors.
+# --- tests, fuzz targets, benchmarks: linked with every room but the doors ---------------------------
 
-TEST_ROOMS   := common proto gateway world bot e2e
-CRIT_CFLAGS   = $(shell $(PKG_CONFIG) --cflags criterion)
-CRIT_LIBS     = $(shell $(PKG_CONFIG) --libs criterion)
-test_helpers := $(wildcard tests/*.c)
+$(BUILD)/tests/%.o: MORE_CFLAGS = $(TEST_CFLAGS)
+$(BUILD)/tests/bench/%.o $(BUILD)/tests/fuzz/%.o: MORE_CFLAGS =
 
 define test_program
-$(BUILD)/tests/$(1)_test: $(call obj,$(wildcard tests/$(1)/*.c) $(test_helpers)) \
-                          $(call lib,bot gateway world proto common)
-	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ $$(CRIT_LIBS) $$(LIBS)
+$(BUILD)/tests/$(1)_test: $(call obj,$(wildcard tests/$(1)/*.c) $(src_test)) $(ALL_LIBS) \
+                          $(BUILD)/.sources
+	$$(call link,,$$(TEST_LIBS))
 endef
 $(foreach r,$(TEST_ROOMS),$(eval $(call test_program,$(r))))
-TEST_PROGRAMS := $(foreach r,$(TEST_ROOMS),$(if $(wildcard tests/$(r)/*.c),$(BUILD)/tests/$(r)_test))
+
+$(FUZZ_PROGRAMS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(call obj,$(src_fuzz_aid)) $(ALL_LIBS) \
+                                  $(BUILD)/.sources
+	$(call link,$(if $(FUZZER),-fsanitize=fuzzer))
+
+$(BIN)/bench: $(call obj,$(src_bench)) $(ALL_LIBS) $(BUILD)/.sources $(BIN)/.from
+	$(call link)
 
 .PHONY: test-programs
-test-programs: all $(TEST_PROGRAMS)
+test-programs: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
+
+# --- what people call ------------------------------------------------------------------------------
+
+INSTALL_DEPS := sh deploy/install-deps.sh
+again = $(MAKE) --no-print-directory $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
+
+.PHONY: run _run
+run:  ## start a world, a gateway and 30 wandering bots; Ctrl-C ends all of it
+	@$(INSTALL_DEPS) build
+	+@$(again) _run
+_run: all
+	@exec sh deploy/run.sh $(BIN) $(BUILD)/run
+
+.PHONY: smoke _smoke
+smoke:  ## start a pair on free ports, let the bot play the smoke scenario, end the pair
+	@$(INSTALL_DEPS) build
+	+@$(again) _smoke
+_smoke: all
+	@exec sh tests/run-smoke.sh $(BIN) $(BUILD)/smoke
+
+.PHONY: test _test
+test:  ## everything that can be checked, under ASan and UBSan; ends with `N passed, N failed`
+	@$(INSTALL_DEPS) test
+	+@$(again) SAN=1 _test
+_test: test-programs
+	@TEST_PROGRAMS="$(TEST_PROGRAMS)" FUZZ_PROGRAMS="$(FUZZ_PROGRAMS)" FUZZ_RUNS=$(FUZZ_RUNS) \
+	 exec sh tests/run.sh $(BIN) $(BUILD)
+
+.PHONY: bench _bench
+bench:  ## run every benchmark once, short (bin/bench NAME -help for one of them)
+	@$(INSTALL_DEPS) build
+	+@$(again) _bench
+_bench: all $(if $(src_bench),$(BIN)/bench)
+	@if [ -x $(BIN)/bench ]; then exec $(BIN)/bench; else echo "bench: tests/bench is empty"; fi
+
+.PHONY: fuzz _fuzz
+fuzz:  ## fuzz every target for FUZZ_SECONDS (60) each: libFuzzer where clang has it
+	@$(INSTALL_DEPS) build
+	+@if sh tests/run-fuzz.sh probe; then $(again) CC=clang SAN=1 FUZZER=1 _fuzz; \
+	  else $(again) SAN=1 _fuzz; fi
+_fuzz: $(FUZZ_PROGRAMS)
+	@FUZZ_PROGRAMS="$(FUZZ_PROGRAMS)" FUZZ_SECONDS=$(FUZZ_SECONDS) \
+	 exec sh tests/run-fuzz.sh $(if $(FUZZER),libfuzzer,alone) $(BUILD)
+
+.PHONY: check-includes
+check-includes:  ## who may include what (the .may_include files), and no cycles
+	@sh tests/lint/check-includes.sh
+
+.PHONY: lint
+lint:  ## format, cppcheck, lengths, names, heads of files, scripts
+	@sh tests/lint/lint.sh
+
+.PHONY: format
+format:  ## bring all C into the form of .clang-format
+	clang-format -i $(C_FILES)
+
+.PHONY: docs
+docs: all  ## write the programs' flags into README.md and the man pages
+	@sh tests/lint/docs.sh write $(BIN)
+
+# --- installing ------------------------------------------------------------------------------------
+
+INSTALLED := bin/aegis bin/aegis-bot share/man/man8/aegis.8 share/man/man1/aegis-bot.1 \
+             share/doc/aegis/README.md share/doc/aegis/PROTOCOL.md share/doc/aegis/LICENSE
+into = $(DESTDIR)$(PREFIX)/$(1)
+
+.PHONY: install
+install: all  ## install programs, man pages and papers (PREFIX=/usr/local, DESTDIR=)
+	install -d $(sort $(dir $(call into,$(INSTALLED))))
+	install -m 755 $(BIN)/aegis $(call into,bin/aegis)
+	install -m 755 $(BIN)/bot $(call into,bin/aegis-bot)
+	install -m 644 deploy/man/aegis.8 $(call into,share/man/man8/aegis.8)
+	install -m 644 deploy/man/aegis-bot.1 $(call into,share/man/man1/aegis-bot.1)
+	install -m 644 README.md proto/PROTOCOL.md LICENSE $(call into,share/doc/aegis/)
+
+.PHONY: uninstall
+uninstall:  ## remove what install put there
+	rm -f $(foreach f,$(INSTALLED),$(call into,$(f)))
+	-rmdir $(call into,share/doc/aegis)
 
 .PHONY: clean
-clean:
+clean:  ## remove everything that was built
 	rm -rf build bin
+
+.PHONY: help
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@sed -n '/^#   /s/^#//p; /^$$/q' Makefile
