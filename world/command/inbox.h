@@ -1,0 +1,21 @@
+/* world/command/inbox.h: what gateways bring: links, sessions, bodies.
+ * The one way into the core besides the tick: a recorded list of these calls replays to the same
+ * outbox. A gateway is not trusted: what it says of sessions that are not open is answered and
+ * counted. May touch: the whole core, proto.
+ */
+#pragma once
+
+#include "world/world.h"
+
+/* A gateway said hello. A live link of the same id is another life of that gateway: its sessions
+ * end, and `replaced` names it for the edge to close (gen 0: none). 0, or E_FULL (counted). */
+int inbox_link_up(struct world *w, struct span id, struct mono now, struct link_ref *out,
+                  struct link_ref *replaced) MUST_CHECK;
+/* It is gone: all its sessions end. A stale ref is ignored. */
+void inbox_link_down(struct world *w, struct link_ref link, struct mono now);
+/* One link frame's body: open, data, close or congestion. 0; E_BAD: the link is not to be
+ * trusted any longer (the edge closes it). */
+int inbox_frame(struct world *w, struct link_ref link, struct span body, struct mono now)
+    MUST_CHECK;
+/* End one session: its entity leaves, its name and id go their ways. */
+void inbox_session_end(struct world *w, struct session_ref who, struct mono now);

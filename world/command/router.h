@@ -1,0 +1,29 @@
+/* world/command/router.h: from a body to its handler.
+ * A row of the table: the command, the state it needs, who handles it. Errors are answered in
+ * PROTOCOL.md's order: 2, 4, 3, then 5/7/8, then the handler's own.
+ * May touch: the whole core, proto.
+ */
+#pragma once
+
+#include "world/world.h"
+
+/* 0: done, answered by itself. > 0: a PE_* for the client; nothing changed. Beats: check, change,
+ * answer (the payload is read already). After the change nothing can fail. */
+typedef int router_fn(struct world *w, struct session_ref who, const struct message *m,
+                      struct mono now);
+
+/* Handle one body of a session. 0, or E_BAD: not a body (a gateway should have refused it). */
+int router_dispatch(struct world *w, struct session_ref who, struct span body, struct mono now)
+    MUST_CHECK;
+
+/* One message to a session, at once. */
+void router_answer(struct world *w, const struct session *s, const struct message *m);
+
+router_fn cmd_login;
+router_fn cmd_enter;
+router_fn cmd_leave;
+router_fn cmd_move;
+router_fn cmd_say;
+
+/* Take the session's entity out of the world, if it is there. */
+void cmd_enter_undo(struct world *w, struct session *s, struct mono now);

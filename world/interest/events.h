@@ -1,0 +1,39 @@
+/* world/interest/events.h: what happened in a tick, in one order for everybody.
+ * Leaves, then enters, then updates; each ascending by entity, then cell. An entity that crossed a
+ * cell's border left one and entered the other; one that changed inside a cell was updated.
+ * Several changes in a tick are one event. Pure. May touch: common, world/ids.
+ */
+#pragma once
+
+#include "common/arena.h"
+#include "world/ids.h"
+
+enum event_type { EVENT_LEAVE, EVENT_ENTER, EVENT_UPDATE, EVENT_TYPES };
+
+struct event {
+    struct entity_ref who; /* stale where it ended */
+    uint32_t id;
+    uint32_t from, to; /* cells; GRID_NONE: none */
+    uint32_t tick;
+    bool tell;         /* viewers are told its new place */
+    double x, y;       /* units */
+    double dir, speed; /* radians, units a second */
+};
+
+/* The lists of one tick. */
+struct events {
+    struct event *list[EVENT_TYPES];
+    uint32_t n[EVENT_TYPES];
+    uint32_t cap;                /* of each list */
+    uint64_t count[EVENT_TYPES]; /* since the start */
+    uint64_t stale;              /* handles skipped, since the start */
+};
+
+/* Lists of `cap` events each; owns them. E_NOMEM. */
+int events_init(struct events *e, uint32_t cap) MUST_CHECK;
+void events_fini(struct events *e);
+void events_add(struct events *e, enum event_type type, const struct event *ev);
+/* Bring each list into its order. `scratch` is given back. */
+void events_sort(struct events *e, struct arena *scratch);
+/* Forget this tick's. */
+void events_clear(struct events *e);

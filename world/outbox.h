@@ -1,0 +1,49 @@
+/* world/outbox.h: link frames to send, in the order they were made.
+ * One buffer of fixed size. When it is full, or the edge asks, it is handed to `drain` in runs of
+ * one link each, and is empty again; so it can never overflow and never grows. Pure but for that
+ * one call. May touch: common, proto/link, world/ids. Never: sockets.
+ *
+ *   handlers, tick ─► buffer [OUTBOX_BYTES] ─► drain(link, bytes) … ─► the edge's streams
+ */
+#pragma once
+
+#include "common/span.h"
+#include "proto/limits.h"
+#include "world/ids.h"
+
+#define OUTBOX_BYTES (2 * LINK_FRAME_MAX) /* the largest link frame fits beside another */
+#define OUTBOX_RUNS  4096                 /* runs of frames to one link between two drains */
+
+/* Whole link frames for one link; borrowed for the call. */
+typedef void outbox_drain_fn(void *arg, struct link_ref link, struct span frames);
+
+struct outbox_run {
+    struct link_ref link;
+    size_t start, end;
+};
+
+struct outbox {
+    struct span_writer w;
+    struct outbox_run *runs; /* [OUTBOX_RUNS] */
+    uint32_t n_runs;
+    outbox_drain_fn *drain;
+    void *arg;
+    uint64_t frames, bytes; /* since the start */
+};
+
+/* E_NOMEM. */
+int outbox_init(struct outbox *o, outbox_drain_fn *drain, void *arg) MUST_CHECK;
+void outbox_fini(struct outbox *o);
+/* Hand everything over now. */
+void outbox_flush(struct outbox *o);
+
+/* Bodies for one session, in one link frame. Together at most LINK_FRAME_MAX minus
+ * LINK_DATA_OVERHEAD; n is 1..LINK_BODIES_MAX. */
+void outbox_data(struct outbox *o, struct link_ref link, uint64_t session,
+                 const struct span *bodies, uint32_t n);
+/* One body for many sessions of a link; n is 1..LINK_MANY_MAX. */
+void outbox_data_many(struct outbox *o, struct link_ref link, const uint64_t *sessions, uint32_t n,
+                      struct span body);
+/* End a session at the gateway; `code` 0: it is unknown here. */
+void outbox_close(struct outbox *o, struct link_ref link, uint64_t session, uint32_t code,
+                  const char *reason);

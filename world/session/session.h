@@ -1,0 +1,76 @@
+/* world/session/session.h: who speaks: sessions, the links they came by, and names.
+ * A session is opened by a gateway under an id of the gateway's own, and ends with its close, its
+ * link, or by us. Pure. May touch: common, proto/limits, world/ids.
+ * On trouble: full is E_FULL; an id that is open already is E_BAD; unknown is a normal answer.
+ */
+#pragma once
+
+#include "common/slots.h"
+#include "common/span.h"
+#include "common/table.h"
+#include "proto/limits.h"
+#include "world/ids.h"
+
+#define SESSION_LINKS_MAX 256 /* gateways at one world */
+
+enum session_state {
+    SESSION_NEW,    /* not logged in */
+    SESSION_LOGGED, /* logged in, not in the world */
+    SESSION_INSIDE  /* in the world */
+};
+
+struct session {
+    struct link_ref link;
+    uint64_t sid; /* the gateway's id for it */
+    enum session_state state;
+    struct entity_ref entity; /* where INSIDE */
+    uint32_t next_id;         /* id kept for the first EnterReq; 0: none */
+    uint32_t auth_failures;
+    uint32_t requests;   /* in tick `requests_tick` */
+    uint32_t requests_tick;
+    bool paused;         /* its client does not drain: batches wait */
+    uint8_t name_len;    /* 0: none */
+    char name[PROTO_NAME_MAX];
+    char peer[48];       /* address for the log, NUL-terminated, cut to fit */
+    uint32_t prev, next; /* among its link's sessions; SLOTS_NONE: none */
+};
+
+struct session_link {
+    char id[LINK_ID_MAX + 1]; /* the gateway's name for itself */
+    uint32_t first;           /* its sessions */
+    uint32_t count;
+};
+
+struct sessions {
+    struct slots slots;
+    struct session *list; /* [slots.cap] */
+    struct slots links_slots;
+    struct session_link *links; /* [SESSION_LINKS_MAX] */
+    struct table by_sid;        /* (link, sid) to slot */
+    struct table by_name;       /* name to slot */
+    uint32_t inside, logged;    /* sessions in that state or above: logged counts both */
+};
+
+/* `cap` sessions at most; `seed` keys the tables. E_NOMEM. */
+int sessions_init(struct sessions *s, uint32_t cap, uint64_t seed) MUST_CHECK;
+void sessions_fini(struct sessions *s);
+
+int sessions_link_open(struct sessions *s, struct span id, struct link_ref *out) MUST_CHECK;
+/* All its sessions must have ended. */
+void sessions_link_close(struct sessions *s, struct link_ref ref);
+bool sessions_link_find(const struct sessions *s, struct link_ref ref, struct session_link **out);
+/* A live link of that id, other than none. */
+bool sessions_link_named(const struct sessions *s, struct span id, struct link_ref *out);
+
+/* 0, E_FULL, or E_BAD: this link has that session already. */
+int sessions_open(struct sessions *s, struct link_ref link, uint64_t sid, struct span peer,
+                  struct session_ref *out) MUST_CHECK;
+/* The session must be alive; its name is free again. */
+void sessions_end(struct sessions *s, struct session_ref ref);
+bool sessions_find(const struct sessions *s, struct session_ref ref, struct session **out);
+bool sessions_by_sid(const struct sessions *s, struct link_ref link, uint64_t sid,
+                     struct session_ref *out);
+bool sessions_by_name(const struct sessions *s, struct span name, struct session_ref *out);
+/* The name must be free, the session without one. Cannot fail: there is a place for each
+ * session's name. */
+void sessions_take_name(struct sessions *s, struct session_ref ref, struct span name);

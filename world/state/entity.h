@@ -1,0 +1,80 @@
+/* world/state/entity.h: the entities of a world, in arrays by field, indexed by slot.
+ * Hot fields that a tick runs over lie in arrays of their own; the rest in `cold`. A bit says that
+ * an entity is marked, a list says in what order. Pure. May touch: common, proto/limits,
+ * world/ids, world/state. On trouble: full is E_FULL; stale refs are a normal answer.
+ */
+#pragma once
+
+#include "common/slots.h"
+#include "common/span.h"
+#include "proto/limits.h"
+#include "world/ids.h"
+#include "world/state/motion.h"
+
+/* What the wire says of an entity, as whole numbers: equal here is equal there. */
+struct entity_wire {
+    int32_t qx, qy; /* quanta */
+    uint8_t dir, speed;
+};
+
+/* What viewers were last told, and since when something else is true. */
+struct entity_told {
+    struct entity_wire wire;
+    double x, y, dir;       /* exact, at that time */
+    uint32_t pending_since; /* tick; 0: nothing waits */
+};
+
+struct entity_cold {
+    char name[PROTO_NAME_MAX];
+    uint8_t name_len; /* bytes */
+    uint8_t kind;     /* 0 player, 1 NPC */
+    struct session_ref session;
+};
+
+enum entity_flag {
+    ENTITY_DIRTY = 1, /* on the dirty list */
+    ENTITY_MOVED = 2, /* its place changed since the last tick */
+    ENTITY_NEW = 4    /* no tick has seen it */
+};
+
+struct entities {
+    struct slots slots;
+    uint32_t cap;
+    double *x, *y;            /* [cap] units */
+    double *dir;              /* [cap] radians in [0, 2π) */
+    double *speed;            /* [cap] units a second */
+    uint32_t *id;             /* [cap] 0: no entity */
+    uint8_t *flags;           /* [cap] */
+    uint32_t *seen_new;       /* [cap] the tick in which a viewer was last told of it by an add */
+    struct entity_told *told; /* [cap] */
+    struct motion *motion;    /* [cap] */
+    struct entity_cold *cold; /* [cap] */
+    uint32_t *alive;          /* [alive_count] slots, dense */
+    uint32_t *alive_at;       /* [cap] index in alive */
+    uint32_t alive_count;
+    uint32_t *dirty; /* [dirty_count] slots, in the order they became so */
+    uint32_t dirty_count;
+};
+
+/* E_NOMEM. */
+int entities_init(struct entities *e, uint32_t cap) MUST_CHECK;
+void entities_fini(struct entities *e);
+
+struct entity_birth {
+    uint32_t id;
+    uint8_t kind;
+    struct span name; /* at most PROTO_NAME_MAX bytes; copied */
+    struct session_ref session;
+    double x, y;
+    struct mono now;
+};
+
+/* A new one: at rest, facing 0, marked new and dirty. 0 or E_FULL. */
+int entities_add(struct entities *e, const struct entity_birth *b, struct entity_ref *out)
+    MUST_CHECK;
+/* End it; it must be alive. */
+void entities_remove(struct entities *e, struct entity_ref ref);
+bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *slot);
+struct entity_ref entities_ref(const struct entities *e, uint32_t slot);
+/* Put it on the dirty list, with further flags. */
+void entities_mark(struct entities *e, uint32_t slot, uint8_t flags);

@@ -1,0 +1,37 @@
+/* world/state/scene.h: one scene: its name, its bounds, its grid, where newcomers stand.
+ * Pure. May touch: common, world/state. Source: DESIGN "Spawns".
+ */
+#pragma once
+
+#include "common/rng.h"
+#include "common/span.h"
+#include "world/state/grid.h"
+
+#define SCENE_DEFAULT "open" /* the default scene's name */
+
+enum scene_spawn { SCENE_SPAWN_LINE, SCENE_SPAWN_UNIFORM, SCENE_SPAWN_DISC };
+
+struct scene_spawn_rule {
+    enum scene_spawn kind;
+    double x, y, r; /* disc: centre and radius, units */
+};
+
+struct scene {
+    struct span name;
+    double bounds[4]; /* x0, y0, x1, y1, closed */
+    struct scene_spawn_rule spawn;
+    struct grid grid;
+};
+
+/* "line", "uniform" or "x,y,r" (finite, r >= 0). 0, or E_BAD. */
+int scene_spawn_parse(const char *text, struct scene_spawn_rule *out) MUST_CHECK;
+
+/* `name` is borrowed. E_NOMEM. */
+int scene_init(struct scene *s, struct span name, const double bounds[4],
+               struct scene_spawn_rule spawn, double reach, uint32_t cap) MUST_CHECK;
+void scene_fini(struct scene *s);
+
+/* Finite and within the closed bounds? */
+bool scene_inside(const struct scene *s, double x, double y);
+/* Where the entity of this id comes in; always inside. */
+void scene_spawn(const struct scene *s, uint32_t id, struct rng *rng, double *x, double *y);

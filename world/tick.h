@@ -1,0 +1,13 @@
+/* world/tick.h: one tick: the phases in order, each timed.
+ *   grid    the dirty go to their new cells
+ *   sight   each viewer: gone, new, staying
+ *   events  what happened, in one order; whose change is told now
+ *   fanout  one batch a viewer, into the outbox
+ * and before them what is due of the periodic work. Pure: time comes as an argument. No malloc.
+ * May touch: the whole core.
+ */
+#pragma once
+
+#include "world/world.h"
+
+void tick_run(struct world *w, struct mono now);

@@ -1,0 +1,17 @@
+/* world/world_metrics.h: the world's counters as a struct, and their descriptions.
+ * May touch: common/metrics. Source: world_metrics.def.
+ */
+#pragma once
+
+#include "common/metrics.h"
+
+#include <stdint.h>
+
+#define METRIC(field, kind, name, label, help) uint64_t field;
+struct world_metrics {
+#include "world/world_metrics.def"
+};
+#undef METRIC
+
+extern const struct metric world_metrics_table[];
+extern const size_t world_metrics_count;
