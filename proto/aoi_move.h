@@ -34,7 +34,8 @@ uint8_t aoi_move_dir(double dir);
 /* floor(speed / max_speed · 255 + 0.5), at most 255; speed >= 0. */
 uint8_t aoi_move_speed(double speed, double max_speed);
 
-/* What a receiver makes of them. `last`: the entity's last known coordinate. */
+/* What a receiver makes of them. `last`: the entity's last known coordinate. Of two values equally
+ * near to it the greater is taken; a sender never comes near that (PROTO_WRAP_QUANTA). */
 double aoi_move_place(double last, uint16_t wrapped, double quantum);
 double aoi_move_dir_value(uint8_t dir);
 double aoi_move_speed_value(uint8_t speed, double max_speed);

@@ -22,5 +22,6 @@
 #define LINK_VERSION   1                          /* of the hello between gateway and world */
 #define LINK_FRAME_MAX (PROTO_BATCH_MAX * 4 + 4096) /* bytes of a link frame's body */
 #define LINK_ID_MAX    64                         /* bytes of a gateway's id */
+#define LINK_KEY_MAX   256                        /* bytes of the key in a hello */
 #define LINK_TEXT_MAX  128                        /* bytes of a reason or a peer address */
 #define LINK_MANY_MAX  4096                       /* sessions in one data-to-many */

@@ -64,5 +64,5 @@ void link_write_ping(struct span_writer *w, uint64_t number);
 void link_write_pong(struct span_writer *w, uint64_t number);
 
 /* Bytes that a data frame needs around its bodies, at most. */
-#define LINK_DATA_OVERHEAD (FRAME_HEAD_BYTES + 3 + 9 + 5 * LINK_BODIES_MAX)
+#define LINK_DATA_OVERHEAD (FRAME_HEAD_BYTES + 3 + 1 + 9 + 5 * LINK_BODIES_MAX)
 #define FRAME_HEAD_BYTES   4

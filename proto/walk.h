@@ -22,4 +22,9 @@ int walk_value(struct span in, unsigned depth, size_t *used) MUST_CHECK;
  * Any of msgpack's integer forms, not negative, at most 2^32-1. 0, or E_BAD. */
 int walk_body(struct span body, struct walk_head *head) MUST_CHECK;
 
+/* Take one integer from the front of `rest`: any of msgpack's integer forms, 0 to `max`.
+ * 0, or E_BAD with `rest` as it was. */
+int walk_uint(struct span *rest, uint64_t max, uint64_t *out) MUST_CHECK;
+
+/* Is it well-formed UTF-8? An empty text is. */
 bool walk_utf8(struct span text);

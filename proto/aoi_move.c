@@ -1,0 +1,140 @@
+/* proto/aoi_move.c: AoiMove's packed records.
+ * Only + - * / and floor, so that every machine gets the same bytes. May touch: common.
+ */
+#include "proto/aoi_move.h"
+
+#include "common/err.h"
+
+#include <math.h>
+
+#define TURN        6.283185307179586     /* 2π */
+#define WRAP        65536.0               /* values of a wrapped coordinate */
+#define VARINT_MAX  5                     /* bytes: 34 bits in sevens */
+#define QUANTA_MAX  4611686018427387904.0 /* 2^62: beyond any scene, within int64_t */
+#define FLAG_DIR    1u
+#define FLAG_SPEED  2u
+#define PLACE_BYTES 4
+
+int64_t aoi_move_quantise(double v, double quantum)
+{
+    double q = floor(v / quantum + 0.5);
+    ASSERT(q > -QUANTA_MAX);
+    ASSERT(q < QUANTA_MAX);
+    return (int64_t)q;
+}
+
+uint8_t aoi_move_dir(double dir)
+{
+    double v = floor(dir / TURN * 256.0 + 0.5);
+    ASSERT(v >= 0.0);
+    ASSERT(v <= 256.0);
+    return (uint8_t)((unsigned)v & 0xffu);
+}
+
+uint8_t aoi_move_speed(double speed, double max_speed)
+{
+    double v = floor(speed / max_speed * 255.0 + 0.5);
+    ASSERT(v >= 0.0);
+    return v >= 255.0 ? 255 : (uint8_t)v;
+}
+
+double aoi_move_place(double last, uint16_t wrapped, double quantum)
+{
+    double base = (double)wrapped;
+    double turns = floor((last / quantum - base) / WRAP + 0.5);
+    return (base + turns * WRAP) * quantum;
+}
+
+double aoi_move_dir_value(uint8_t dir)
+{
+    return (double)dir / 256.0 * TURN;
+}
+
+double aoi_move_speed_value(uint8_t speed, double max_speed)
+{
+    return (double)speed / 255.0 * max_speed;
+}
+
+struct aoi_move_tail aoi_move_tail(int64_t qx, int64_t qy, bool has_dir, uint8_t dir,
+                                   bool has_speed, uint8_t speed)
+{
+    uint64_t x = (uint64_t)qx, y = (uint64_t)qy; /* the low 16 bits of two's complement */
+    struct aoi_move_tail t = {
+        .bytes = {(uint8_t)x, (uint8_t)(x >> 8), (uint8_t)y, (uint8_t)(y >> 8)},
+        .len = PLACE_BYTES,
+    };
+    if (has_dir) {
+        t.bytes[t.len++] = dir;
+        t.flags |= FLAG_DIR;
+    }
+    if (has_speed) {
+        t.bytes[t.len++] = speed;
+        t.flags |= FLAG_SPEED;
+    }
+    return t;
+}
+
+size_t aoi_move_put(uint8_t *out, uint32_t id, uint32_t previous, const struct aoi_move_tail *t)
+{
+    ASSERT(id > previous);
+    ASSERT(t->len <= AOI_MOVE_TAIL_MAX);
+    uint64_t v = (uint64_t)(id - previous) << 2 | t->flags;
+    size_t n = 0;
+    while (v >= 0x80) {
+        out[n++] = (uint8_t)(v | 0x80);
+        v >>= 7;
+    }
+    out[n++] = (uint8_t)v;
+    memcpy(out + n, t->bytes, t->len);
+    return n + t->len;
+}
+
+/* LEB128 of at most VARINT_MAX bytes. */
+static int take_varint(struct span *rest, uint64_t *out)
+{
+    uint64_t v = 0;
+    for (unsigned i = 0; i < VARINT_MAX && i < rest->n; i++) {
+        uint8_t byte = rest->p[i];
+        v |= (uint64_t)(byte & 0x7f) << (7 * i);
+        if (byte < 0x80) {
+            rest->p += i + 1;
+            rest->n -= i + 1;
+            *out = v;
+            return 0;
+        }
+    }
+    return E_BAD;
+}
+
+int aoi_move_take(struct span *rest, uint32_t *previous, struct aoi_move_record *out)
+{
+    if (rest->n == 0)
+        return E_SHORT;
+    struct span r = *rest;
+    uint64_t head;
+    int err = take_varint(&r, &head);
+    if (err != 0)
+        return err;
+    uint64_t delta = head >> 2;
+    if (delta == 0 || delta > UINT32_MAX - *previous)
+        return E_BAD;
+    struct aoi_move_record rec = {
+        .id = *previous + (uint32_t)delta,
+        .has_dir = (head & FLAG_DIR) != 0,
+        .has_speed = (head & FLAG_SPEED) != 0,
+    };
+    size_t need = PLACE_BYTES + (size_t)rec.has_dir + (size_t)rec.has_speed;
+    if (r.n < need)
+        return E_BAD;
+    rec.x = (uint16_t)(r.p[0] | r.p[1] << 8);
+    rec.y = (uint16_t)(r.p[2] | r.p[3] << 8);
+    const uint8_t *p = r.p + PLACE_BYTES;
+    if (rec.has_dir)
+        rec.dir = *p++;
+    if (rec.has_speed)
+        rec.speed = *p;
+    *rest = span_of(r.p + need, r.n - need);
+    *previous = rec.id;
+    *out = rec;
+    return 0;
+}

@@ -1,0 +1,384 @@
+/* proto/link.c: the envelope between gateway and world.
+ * Read by hand, so that reading needs no memory and every span lies in the frame; written with
+ * msgpack-c's packer for what stands around the bodies, the bodies as they are.
+ * May touch: common, proto, msgpack-c. On trouble: reading says E_BAD, writing sets `full`.
+ *
+ *   id, peer and reason are str; key and bodies are bin; on is bool; the rest are integers.
+ */
+#include "proto/link.h"
+
+#include "common/err.h"
+#include "proto/frame.h"
+#include "proto/walk.h"
+
+#include <msgpack.h>
+
+_Static_assert(FRAME_HEAD_BYTES == FRAME_HEAD, "a link frame has proto/frame's head");
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+
+/* Take `n` bytes from the front. */
+static int take_bytes(struct span *rest, uint64_t n, struct span *out)
+{
+    if (n > rest->n)
+        return E_BAD;
+    *out = span_of(rest->p, (size_t)n);
+    rest->p += n;
+    rest->n -= (size_t)n;
+    return 0;
+}
+
+/* Take a head: `fix` in its high bits and a count up to `fix_max` in the low ones, or one of the
+ * long forms, whose first byte is `long8` (none where 0), `long16` or `long32`. */
+struct head_form {
+    uint8_t fix, fix_max;
+    uint8_t long8, long16, long32;
+};
+
+static const struct head_form FORM_ARRAY = {0x90, 15, 0, 0xdc, 0xdd};
+static const struct head_form FORM_STR = {0xa0, 31, 0xd9, 0xda, 0xdb};
+static const struct head_form FORM_BIN = {0, 0, 0xc4, 0xc5, 0xc6};
+
+static int take_head(struct span *rest, const struct head_form *form, uint64_t *count)
+{
+    if (rest->n == 0)
+        return E_BAD;
+    uint8_t head = rest->p[0];
+    size_t bytes;
+    if (form->fix != 0 && head >= form->fix && head <= form->fix + form->fix_max) {
+        *count = (uint64_t)(head - form->fix);
+        rest->p++;
+        rest->n--;
+        return 0;
+    }
+    if (form->long8 != 0 && head == form->long8)
+        bytes = 1;
+    else if (head == form->long16)
+        bytes = 2;
+    else if (head == form->long32)
+        bytes = 4;
+    else
+        return E_BAD;
+    if (rest->n < 1 + bytes)
+        return E_BAD;
+    *count = 0;
+    for (size_t i = 1; i <= bytes; i++)
+        *count = *count << 8 | rest->p[i];
+    rest->p += 1 + bytes;
+    rest->n -= 1 + bytes;
+    return 0;
+}
+
+static int take_text(struct span *rest, uint64_t max, struct span *out)
+{
+    uint64_t n;
+    int err = take_head(rest, &FORM_STR, &n);
+    if (err != 0)
+        return err;
+    if (n > max)
+        return E_BAD;
+    err = take_bytes(rest, n, out);
+    if (err != 0)
+        return err;
+    return walk_utf8(*out) ? 0 : E_BAD;
+}
+
+static int take_bin(struct span *rest, uint64_t max, struct span *out)
+{
+    uint64_t n;
+    int err = take_head(rest, &FORM_BIN, &n);
+    if (err != 0)
+        return err;
+    return n <= max ? take_bytes(rest, n, out) : E_BAD;
+}
+
+static int take_u32(struct span *rest, uint32_t *out)
+{
+    uint64_t v;
+    int err = walk_uint(rest, UINT32_MAX, &v);
+    if (err == 0)
+        *out = (uint32_t)v;
+    return err;
+}
+
+static int take_bool(struct span *rest, bool *out)
+{
+    if (rest->n == 0 || (rest->p[0] != 0xc2 && rest->p[0] != 0xc3))
+        return E_BAD;
+    *out = rest->p[0] == 0xc3;
+    rest->p++;
+    rest->n--;
+    return 0;
+}
+
+/* A client's body: not empty, and no longer than the longest that goes to a client. */
+static int take_body(struct span *rest, struct span *out)
+{
+    int err = take_bin(rest, PROTO_BATCH_MAX, out);
+    if (err != 0)
+        return err;
+    return out->n > 0 ? 0 : E_BAD;
+}
+
+static int read_hello(struct span *rest, struct link_frame *f)
+{
+    int err = take_u32(rest, &f->version);
+    if (err == 0)
+        err = take_text(rest, LINK_ID_MAX, &f->id);
+    if (err == 0)
+        err = take_bin(rest, LINK_KEY_MAX, &f->key);
+    return err;
+}
+
+static int read_data(struct span *rest, uint64_t elements, struct link_frame *f)
+{
+    int err = walk_uint(rest, UINT64_MAX, &f->session);
+    f->n_bodies = (uint32_t)(elements - 2);
+    for (uint32_t i = 0; err == 0 && i < f->n_bodies; i++)
+        err = take_body(rest, &f->bodies[i]);
+    return err;
+}
+
+static int read_data_many(struct span *rest, struct link_frame *f)
+{
+    uint64_t n, session;
+    int err = take_head(rest, &FORM_ARRAY, &n);
+    if (err != 0)
+        return err;
+    if (n == 0 || n > LINK_MANY_MAX)
+        return E_BAD;
+    f->n_sessions = (uint32_t)n;
+    const uint8_t *from = rest->p;
+    for (uint64_t i = 0; i < n; i++) {
+        err = walk_uint(rest, UINT64_MAX, &session);
+        if (err != 0)
+            return err;
+    }
+    f->sessions = span_of(from, (size_t)(rest->p - from));
+    f->n_bodies = 1;
+    return take_body(rest, &f->bodies[0]);
+}
+
+static int read_close(struct span *rest, struct link_frame *f)
+{
+    int err = walk_uint(rest, UINT64_MAX, &f->session);
+    if (err == 0)
+        err = take_u32(rest, &f->code);
+    if (err == 0)
+        err = take_text(rest, LINK_TEXT_MAX, &f->text);
+    return err;
+}
+
+/* How many elements the array of this kind has. */
+static bool elements_ok(enum link_kind kind, uint64_t elements)
+{
+    switch (kind) {
+    case LINK_HELLO:
+    case LINK_CLOSE:
+        return elements == 4;
+    case LINK_OPEN:
+    case LINK_DATA_MANY:
+    case LINK_CONGESTION:
+        return elements == 3;
+    case LINK_DATA:
+        return elements >= 3 && elements <= 2 + LINK_BODIES_MAX;
+    case LINK_PING:
+    case LINK_PONG:
+        return elements == 2;
+    }
+    return false;
+}
+
+static int read_rest(struct span *rest, uint64_t elements, struct link_frame *f)
+{
+    int err = E_BAD;
+    switch (f->kind) {
+    case LINK_HELLO:
+        return read_hello(rest, f);
+    case LINK_OPEN:
+        err = walk_uint(rest, UINT64_MAX, &f->session);
+        return err == 0 ? take_text(rest, LINK_TEXT_MAX, &f->text) : err;
+    case LINK_DATA:
+        return read_data(rest, elements, f);
+    case LINK_DATA_MANY:
+        return read_data_many(rest, f);
+    case LINK_CLOSE:
+        return read_close(rest, f);
+    case LINK_CONGESTION:
+        err = walk_uint(rest, UINT64_MAX, &f->session);
+        return err == 0 ? take_bool(rest, &f->on) : err;
+    case LINK_PING:
+    case LINK_PONG:
+        return walk_uint(rest, UINT64_MAX, &f->number);
+    }
+    return err;
+}
+
+int link_read(struct span body, struct link_frame *out)
+{
+    struct span rest = body;
+    uint64_t elements, kind;
+    int err = take_head(&rest, &FORM_ARRAY, &elements);
+    if (err == 0)
+        err = walk_uint(&rest, LINK_PONG, &kind);
+    if (err != 0)
+        return err;
+    if (!elements_ok((enum link_kind)kind, elements))
+        return E_BAD;
+    *out = (struct link_frame){.kind = (enum link_kind)kind};
+    err = read_rest(&rest, elements, out);
+    if (err != 0)
+        return err;
+    return rest.n == 0 ? 0 : E_BAD;
+}
+
+int link_session_take(struct span *rest, uint64_t *session)
+{
+    if (rest->n == 0)
+        return E_SHORT;
+    return walk_uint(rest, UINT64_MAX, session);
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+
+static int put(void *w, const char *bytes, size_t n)
+{
+    span_put(w, bytes, n);
+    return 0;
+}
+
+/* A frame that is being written: where its head stands, and the packer behind it. */
+struct frame_out {
+    msgpack_packer pk;
+    struct span_writer *w;
+    size_t at;
+};
+
+static struct frame_out begin(struct span_writer *w, size_t elements, enum link_kind kind)
+{
+    static const uint8_t room[FRAME_HEAD];
+    struct frame_out f = {.w = w, .at = w->len};
+    msgpack_packer_init(&f.pk, w, put);
+    span_put(w, room, sizeof room);
+    msgpack_pack_array(&f.pk, elements);
+    msgpack_pack_uint8(&f.pk, (uint8_t)kind);
+    return f;
+}
+
+static void end(struct frame_out *f)
+{
+    struct span_writer *w = f->w;
+    if (w->full)
+        return;
+    size_t n = w->len - f->at - FRAME_HEAD;
+    if (n > LINK_FRAME_MAX) {
+        w->full = true;
+        return;
+    }
+    frame_head(w->p + f->at, (uint32_t)n);
+}
+
+static void put_text(struct frame_out *f, struct span text)
+{
+    msgpack_pack_str(&f->pk, text.n);
+    if (text.n > 0)
+        span_put(f->w, text.p, text.n);
+}
+
+static void put_bin(struct frame_out *f, struct span bytes)
+{
+    msgpack_pack_bin(&f->pk, bytes.n);
+    if (bytes.n > 0)
+        span_put(f->w, bytes.p, bytes.n);
+}
+
+static void put_body(struct frame_out *f, struct span body)
+{
+    ASSERT(body.n > 0);
+    ASSERT(body.n <= PROTO_BATCH_MAX);
+    put_bin(f, body);
+}
+
+void link_write_hello(struct span_writer *w, struct span id, struct span key)
+{
+    ASSERT(id.n <= LINK_ID_MAX);
+    ASSERT(key.n <= LINK_KEY_MAX);
+    struct frame_out f = begin(w, 4, LINK_HELLO);
+    msgpack_pack_uint32(&f.pk, LINK_VERSION);
+    put_text(&f, id);
+    put_bin(&f, key);
+    end(&f);
+}
+
+void link_write_open(struct span_writer *w, uint64_t session, struct span peer)
+{
+    ASSERT(peer.n <= LINK_TEXT_MAX);
+    struct frame_out f = begin(w, 3, LINK_OPEN);
+    msgpack_pack_uint64(&f.pk, session);
+    put_text(&f, peer);
+    end(&f);
+}
+
+void link_write_data(struct span_writer *w, uint64_t session, const struct span *bodies, uint32_t n)
+{
+    ASSERT(n > 0);
+    ASSERT(n <= LINK_BODIES_MAX);
+    struct frame_out f = begin(w, 2u + n, LINK_DATA);
+    msgpack_pack_uint64(&f.pk, session);
+    for (uint32_t i = 0; i < n; i++)
+        put_body(&f, bodies[i]);
+    end(&f);
+}
+
+void link_write_data_many(struct span_writer *w, const uint64_t *sessions, uint32_t n,
+                          struct span body)
+{
+    ASSERT(n > 0);
+    ASSERT(n <= LINK_MANY_MAX);
+    struct frame_out f = begin(w, 3, LINK_DATA_MANY);
+    msgpack_pack_array(&f.pk, n);
+    for (uint32_t i = 0; i < n; i++)
+        msgpack_pack_uint64(&f.pk, sessions[i]);
+    put_body(&f, body);
+    end(&f);
+}
+
+void link_write_close(struct span_writer *w, uint64_t session, uint32_t code, struct span reason)
+{
+    ASSERT(reason.n <= LINK_TEXT_MAX);
+    struct frame_out f = begin(w, 4, LINK_CLOSE);
+    msgpack_pack_uint64(&f.pk, session);
+    msgpack_pack_uint32(&f.pk, code);
+    put_text(&f, reason);
+    end(&f);
+}
+
+void link_write_congestion(struct span_writer *w, uint64_t session, bool on)
+{
+    struct frame_out f = begin(w, 3, LINK_CONGESTION);
+    msgpack_pack_uint64(&f.pk, session);
+    if (on)
+        msgpack_pack_true(&f.pk);
+    else
+        msgpack_pack_false(&f.pk);
+    end(&f);
+}
+
+static void write_number(struct span_writer *w, enum link_kind kind, uint64_t number)
+{
+    struct frame_out f = begin(w, 2, kind);
+    msgpack_pack_uint64(&f.pk, number);
+    end(&f);
+}
+
+void link_write_ping(struct span_writer *w, uint64_t number)
+{
+    write_number(w, LINK_PING, number);
+}
+
+void link_write_pong(struct span_writer *w, uint64_t number)
+{
+    write_number(w, LINK_PONG, number);
+}
