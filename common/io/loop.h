@@ -8,6 +8,7 @@
 #include "common/clock.h"
 
 #include <stdbool.h>
+#include <sys/time.h>
 
 struct loop;
 struct event_base;
@@ -60,3 +61,13 @@ struct event_base *loop_base(struct loop *l);
 /* A buffer of LOOP_READ_BYTES that one callback may use at a time. */
 #define LOOP_READ_BYTES 65536
 uint8_t *loop_read_buffer(struct loop *l);
+/* Rounded up to a microsecond; below 0 is 0. */
+struct timeval loop_timeval(int64_t ns);
+/* The streams that have something to do at the end of this turn: one deferred call for all of
+ * them, so that each of many thousand pays for one pointer only. Belongs to stream.c. */
+struct stream;
+struct loop_crowd {
+    struct stream *first, *last;
+    struct loop_deferred deferred;
+};
+struct loop_crowd *loop_streams(struct loop *l);

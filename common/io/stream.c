@@ -1,0 +1,534 @@
+/* common/io/stream.c: a connected socket with limits both ways.
+ *
+ *   socket ─► loop's buffer, or `kept` while it holds a long piece ─► data() ─┐
+ *                  ▲                                                          │ not taken
+ *                  └── kept (at most keep_max; none while all is taken) ◄─────┘
+ *
+ *   stream_write ─► queued (at most queue_hard) ─► send, once at the end of the turn ─► kernel
+ *
+ * Two rules keep callbacks simple. The owner is called from two places only, the reading of a
+ * socket (data) and the end of the turn (pressure, closed, data again after a pause); and a stream
+ * is freed at the end of the turn only. So nothing the owner does in a callback pulls the ground
+ * away from under us.
+ *
+ * Its size counts, with one of these for each idle client: one event, no buffers, a flag a bit.
+ * May touch: libevent, sockets. Never: what the bytes mean.
+ * On trouble: the connection is over and the owner is told at the end of the turn.
+ */
+#include "common/io/stream.h"
+
+#include "common/err.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Up to here, what is kept is put before the next read in the loop's buffer; above, the copying
+ * would cost more than a buffer of its own to read into. */
+#define STREAM_SHORT_KEEP (LOOP_READ_BYTES / 4)
+
+/* The first size of a queue; it doubles. */
+#define STREAM_QUEUE_MIN 512
+
+struct piece {
+    size_t cap; /* bytes */
+    size_t off; /* of the first byte that counts */
+    size_t len; /* bytes that count */
+    uint8_t bytes[];
+};
+
+struct stream {
+    struct event event; /* the one event of the socket */
+    struct loop *loop;
+    const struct stream_limits *limits; /* borrowed */
+    const struct stream_ops *ops;       /* borrowed */
+    void *arg;
+    struct stream *next; /* among those with work at the end of the turn */
+    struct stream_count count;
+    struct piece *kept;        /* input not taken yet; NULL: none */
+    struct piece *queued;      /* output not sent yet; NULL: none */
+    struct loop_timer *linger; /* only while finishing */
+    uint8_t watched;           /* EV_READ, EV_WRITE: what the event waits for */
+    uint8_t end;               /* enum stream_end, once over */
+    bool listed : 1;           /* has work at the end of the turn */
+    bool paused : 1;           /* the owner does not want to read */
+    bool again : 1;            /* hand up what is kept without waiting for the socket */
+    bool blocked : 1;          /* a short write: wait until the kernel takes more */
+    bool pressed : 1;          /* the owner was told pressure(on) last */
+    bool finishing : 1;        /* stream_finish was called */
+    bool shut : 1;             /* the sending side is shut */
+    bool over : 1;             /* nothing goes either way any more */
+    bool told : 1;             /* closed() was called */
+    bool dead : 1;             /* stream_destroy was called */
+};
+
+static void at_turn_end(void *arg);
+
+static void list(struct stream *s)
+{
+    if (s->listed)
+        return;
+    struct loop_crowd *crowd = loop_streams(s->loop);
+    s->listed = true;
+    s->next = NULL;
+    if (crowd->last)
+        crowd->last->next = s;
+    else
+        crowd->first = s;
+    crowd->last = s;
+    crowd->deferred.fn = at_turn_end;
+    crowd->deferred.arg = s->loop;
+    loop_defer(s->loop, &crowd->deferred);
+}
+
+static void drop(struct piece **p)
+{
+    free(*p);
+    *p = NULL;
+}
+
+/* Make room for `n` bytes behind what counts; where the buffer has to grow, to `cap`. */
+static bool make_room(struct piece **p, size_t n, size_t cap)
+{
+    struct piece *at = *p;
+    size_t len = at ? at->len : 0;
+    if (at && n <= at->cap - at->off - len)
+        return true;
+    /* Move to the front where that pays or nothing else is left. */
+    if (at && n <= at->cap - len && (at->off >= at->cap / 2 || cap <= at->cap)) {
+        memmove(at->bytes, at->bytes + at->off, len);
+        at->off = 0;
+        return true;
+    }
+    if (cap < len + n)
+        cap = len + n;
+    struct piece *grown = malloc(sizeof(*grown) + cap);
+    if (!grown)
+        return false;
+    *grown = (struct piece){.cap = cap, .len = len};
+    if (len > 0)
+        memcpy(grown->bytes, at->bytes + at->off, len);
+    free(at);
+    *p = grown;
+    return true;
+}
+
+static void append(struct piece *p, struct span bytes)
+{
+    if (bytes.n > 0)
+        memcpy(p->bytes + p->off + p->len, bytes.p, bytes.n);
+    p->len += bytes.n;
+}
+
+static void consume(struct piece **p, size_t n)
+{
+    (*p)->off += n;
+    (*p)->len -= n;
+    if ((*p)->len == 0)
+        drop(p);
+}
+
+/* The connection is over; closed() follows at the end of the turn. */
+static void end(struct stream *s, enum stream_end why)
+{
+    if (s->over)
+        return;
+    s->over = true;
+    s->end = (uint8_t)(s->finishing ? STREAM_LINGERED : why);
+    if (s->watched)
+        event_del(&s->event);
+    s->watched = 0;
+    drop(&s->queued);
+    list(s);
+}
+
+static void on_socket(evutil_socket_t fd, short what, void *arg);
+
+/* Wait for what this state needs. Rarely more than once in a connection's life: a write that the
+ * kernel takes whole changes nothing here. */
+static void watch(struct stream *s)
+{
+    short want = 0;
+    if (!s->over && !s->dead) {
+        if (!s->paused || s->finishing)
+            want |= EV_READ;
+        if (s->blocked)
+            want |= EV_WRITE;
+    }
+    if (want == (short)s->watched)
+        return;
+    evutil_socket_t fd = event_get_fd(&s->event);
+    if (s->watched)
+        event_del(&s->event);
+    s->watched = (uint8_t)want;
+    if (!want)
+        return;
+    event_assign(&s->event, loop_base(s->loop), fd, (short)(want | EV_PERSIST), on_socket, s);
+    if (event_add(&s->event, NULL) < 0) {
+        s->watched = 0;
+        end(s, STREAM_RESET);
+    }
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void send_queued(struct stream *s)
+{
+    if (!s->queued || s->over)
+        return;
+    struct piece *q = s->queued;
+    ssize_t n;
+    do {
+        n = send(event_get_fd(&s->event), q->bytes + q->off, q->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+
+    /* ENOBUFS: the kernel is short of memory just now; that ends like a full buffer. */
+    if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS) {
+        end(s, STREAM_RESET);
+        return;
+    }
+    if (n > 0) {
+        s->count.bytes_out += (uint64_t)n;
+        consume(&s->queued, (size_t)n);
+    }
+    s->blocked = s->queued != NULL;
+    watch(s);
+}
+
+int stream_write2(struct stream *s, struct span a, struct span b)
+{
+    if (s->over || s->finishing || s->dead)
+        return E_CLOSED;
+    size_t n = a.n + b.n;
+    size_t hard = s->limits->queue_hard;
+    size_t have = stream_queued(s);
+    if (n == 0)
+        return 0;
+    if (hard && (have > hard || n > hard - have))
+        return E_FULL;
+    size_t cap = s->queued ? s->queued->cap * 2 : STREAM_QUEUE_MIN;
+    if (hard && cap > hard)
+        cap = hard;
+    if (!make_room(&s->queued, n, cap))
+        return E_NOMEM;
+    append(s->queued, a);
+    append(s->queued, b);
+    list(s);
+    return 0;
+}
+
+int stream_write(struct stream *s, struct span bytes)
+{
+    return stream_write2(s, bytes, (struct span){0});
+}
+
+void stream_flush(struct stream *s)
+{
+    if (s->blocked || s->dead)
+        return;
+    send_queued(s);
+    /* The limits are looked at where the owner may be called. */
+    list(s);
+}
+
+size_t stream_queued(const struct stream *s)
+{
+    return s->queued ? s->queued->len : 0;
+}
+
+struct stream_count stream_counted(const struct stream *s)
+{
+    return s->count;
+}
+
+static void tell_pressure(struct stream *s)
+{
+    size_t soft = s->limits->queue_soft;
+    if (!soft || s->over || s->finishing)
+        return;
+    size_t have = stream_queued(s);
+    bool on = s->pressed ? have > soft / 2 : have > soft;
+    if (on == s->pressed)
+        return;
+    s->pressed = on;
+    if (s->ops->pressure)
+        s->ops->pressure(s->arg, on);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool deaf(const struct stream *s)
+{
+    return s->over || s->dead || s->finishing;
+}
+
+/* Hand up until the owner takes no more; how much it took. One call is the rule; the others are
+ * for an owner that takes its frames in portions and leaves more than one behind. */
+static size_t hand_up(struct stream *s, struct span bytes)
+{
+    size_t taken = 0;
+    while (bytes.n - taken > 0 && !deaf(s)) {
+        size_t n = s->ops->data(s->arg, span_of(bytes.p + taken, bytes.n - taken));
+        ASSERT(n <= bytes.n - taken);
+        taken += n;
+        size_t left = bytes.n - taken;
+        if (s->paused || left <= s->limits->keep_max)
+            break;
+        if (n == 0) {
+            /* More than the largest frame, and no frame in it. */
+            end(s, STREAM_RESET);
+            break;
+        }
+    }
+    return taken;
+}
+
+/* recv into `at`; 0 where nothing came, and the end is noted where it is one. */
+static size_t receive(struct stream *s, uint8_t *at, size_t room)
+{
+    ssize_t n;
+    do {
+        n = recv(event_get_fd(&s->event), at, room, MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        s->count.bytes_in += (uint64_t)n;
+        return (size_t)n;
+    }
+    if (n == 0)
+        end(s, STREAM_EOF);
+    else if (errno != EAGAIN && errno != EWOULDBLOCK)
+        end(s, STREAM_RESET);
+    return 0;
+}
+
+/* Into the loop's buffer, behind a copy of the little that is kept. */
+static void read_short(struct stream *s)
+{
+    uint8_t *buf = loop_read_buffer(s->loop);
+    size_t have = s->kept ? s->kept->len : 0;
+    size_t got = receive(s, buf + have, LOOP_READ_BYTES - have);
+    if (got == 0)
+        return;
+    if (have > 0)
+        memcpy(buf, s->kept->bytes + s->kept->off, have);
+
+    size_t taken = hand_up(s, span_of(buf, have + got));
+    size_t left = have + got - taken;
+    if (s->kept) {
+        s->kept->off = 0;
+        s->kept->len = 0;
+    }
+    if (deaf(s) || left == 0) {
+        drop(&s->kept);
+        return;
+    }
+    if (!make_room(&s->kept, left, left)) {
+        end(s, STREAM_RESET);
+        return;
+    }
+    append(s->kept, span_of(buf + taken, left));
+}
+
+/* Hand up what is kept, where it lies. */
+static void hand_up_kept(struct stream *s)
+{
+    struct piece *k = s->kept;
+    size_t taken = hand_up(s, span_of(k->bytes + k->off, k->len));
+    if (deaf(s))
+        drop(&s->kept);
+    else
+        consume(&s->kept, taken);
+}
+
+/* Straight behind what is kept, in its own buffer. */
+static void read_long(struct stream *s)
+{
+    /* At least one byte of room, so that a silent overrun of keep_max shows. */
+    size_t most = s->limits->keep_max + 1;
+    size_t len = s->kept->len;
+    size_t cap = len * 2 < most ? len * 2 : most;
+    if (!make_room(&s->kept, cap > len ? cap - len : 1, cap)) {
+        end(s, STREAM_RESET);
+        return;
+    }
+    struct piece *k = s->kept;
+    size_t got = receive(s, k->bytes + k->off + len, k->cap - k->off - len);
+    if (got == 0)
+        return;
+    k->len += got;
+    hand_up_kept(s);
+}
+
+static void on_socket(evutil_socket_t fd, short what, void *arg)
+{
+    struct stream *s = arg;
+    (void)fd;
+    if ((what & EV_WRITE) && s->blocked) {
+        s->blocked = false;
+        send_queued(s);
+        list(s);
+    }
+    if (!(what & EV_READ) || s->over)
+        return;
+    if (s->finishing)
+        receive(s, loop_read_buffer(s->loop), LOOP_READ_BYTES); /* and drop it */
+    else if (s->paused)
+        return;
+    else if (s->kept && s->kept->len > STREAM_SHORT_KEEP)
+        read_long(s);
+    else
+        read_short(s);
+}
+
+void stream_read_pause(struct stream *s, bool paused)
+{
+    if (s->paused == paused || s->dead)
+        return;
+    s->paused = paused;
+    if (!paused) {
+        s->again = true;
+        list(s);
+    }
+    watch(s);
+}
+
+/* --- ending ----------------------------------------------------------------------------------- */
+
+static void on_linger_over(void *arg)
+{
+    struct stream *s = arg;
+    end(s, STREAM_LINGERED);
+}
+
+void stream_finish(struct stream *s, int64_t linger_ns)
+{
+    if (deaf(s))
+        return;
+    s->finishing = true;
+    list(s);
+    if (loop_timer_create(s->loop, on_linger_over, s, &s->linger) != 0) {
+        end(s, STREAM_LINGERED);
+        return;
+    }
+    loop_timer_arm(s->linger, linger_ns);
+    watch(s);
+}
+
+static void destroy(struct stream *s, bool reset)
+{
+    if (!s || s->dead)
+        return;
+    s->dead = true;
+    if (s->watched)
+        event_del(&s->event);
+    s->watched = 0;
+    loop_timer_destroy(s->linger);
+    s->linger = NULL;
+
+    int fd = event_get_fd(&s->event);
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+    if (reset)
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    close(fd);
+    list(s);
+}
+
+void stream_destroy(struct stream *s)
+{
+    destroy(s, false);
+}
+
+void stream_abort(struct stream *s)
+{
+    destroy(s, true);
+}
+
+static void finish_on(struct stream *s)
+{
+    drop(&s->kept);
+    if (!s->queued && !s->shut) {
+        s->shut = true;
+        shutdown(event_get_fd(&s->event), SHUT_WR);
+    }
+}
+
+/* Everything that a stream may have to do at the end of a turn. The owner may do anything in the
+ * calls; `dead` is looked at after each. */
+static void end_turn(struct stream *s)
+{
+    if (!s->over && !s->blocked)
+        send_queued(s);
+    if (s->over) {
+        if (!s->told) {
+            s->told = true;
+            s->ops->closed(s->arg, (enum stream_end)s->end);
+        }
+        return;
+    }
+    if (s->finishing) {
+        finish_on(s);
+        return;
+    }
+    tell_pressure(s);
+    if (s->again && !s->paused && !deaf(s)) {
+        s->again = false;
+        if (s->kept)
+            hand_up_kept(s);
+    }
+}
+
+static void at_turn_end(void *arg)
+{
+    struct loop_crowd *crowd = loop_streams(arg);
+    while (crowd->first) {
+        struct stream *s = crowd->first;
+        crowd->first = s->next;
+        if (!crowd->first)
+            crowd->last = NULL;
+        s->listed = false;
+        if (s->dead) {
+            drop(&s->kept);
+            drop(&s->queued);
+            free(s);
+        } else {
+            end_turn(s);
+        }
+    }
+}
+
+int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
+                  const struct stream_ops *ops, void *arg, struct stream **out)
+{
+    ASSERT(fd >= 0);
+    ASSERT(limits->keep_max >= 1);
+    struct stream *s = calloc(1, sizeof(*s));
+    if (!s) {
+        close(fd);
+        return E_NOMEM;
+    }
+    s->loop = l;
+    s->limits = limits;
+    s->ops = ops;
+    s->arg = arg;
+
+    int on = 1;
+    /* Refused by sockets that are not TCP, which have no delay either. */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    if (limits->sndbuf > 0)
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &limits->sndbuf, sizeof(limits->sndbuf));
+
+    s->watched = EV_READ;
+    if (event_assign(&s->event, loop_base(l), fd, EV_READ | EV_PERSIST, on_socket, s) < 0 ||
+        event_add(&s->event, NULL) < 0) {
+        free(s);
+        close(fd);
+        return E_IO;
+    }
+    *out = s;
+    return 0;
+}
