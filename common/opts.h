@@ -1,6 +1,7 @@
 /* common/opts.h: flags from one table; help, config file and README come from the same table.
  * Takes `-flag=value` and `-flag value`, one or two dashes; a config file (`-config`) of the same
- * names, one `name = value` a line, `#` starts a comment; flags win over the file.
+ * names, one `name = value` a line, `#` at the start or after a blank starts a comment; flags win
+ * over the file; of a flag given twice the last counts.
  * May touch: libc, the config file. Never: what a flag means.
  * On trouble: one line that names the flag and the value, and nothing of the table is trusted.
  */
@@ -27,7 +28,8 @@ struct opt {
     const char *name; /* without dash */
     enum opt_type type;
     size_t offset;       /* of the field in the config struct */
-    const char *def;     /* the default, as one would type it; "" for a text that is not set */
+    const char *def;     /* the default, as one would type it; "": not set, which reads as an empty
+                            text (never NULL) or zero */
     const char *unit;    /* of a bare number: "ms", "s", "units", …; "" where there is none */
     double min, max;     /* of a number, in `unit`; both 0: unbounded (but never negative) */
     bool zero_off;       /* 0 is allowed, below min too: the limit is off */

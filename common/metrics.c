@@ -1,0 +1,54 @@
+/* common/metrics.c: the Prometheus text format, version 0.0.4.
+ * May touch: libc. On trouble: none; what a stream does not take is lost.
+ */
+#include "common/metrics.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void write_head(const char *name, const char *help, const char *type, FILE *to)
+{
+    fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void metrics_write(const struct metric *table, size_t n, const void *values, FILE *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct metric *m = &table[i];
+        uint64_t value;
+        memcpy(&value, (const char *)values + m->offset, sizeof(value));
+        if (i == 0 || strcmp(m->name, table[i - 1].name) != 0)
+            write_head(m->name, m->help, m->kind == METRIC_COUNTER ? "counter" : "gauge", to);
+        if (m->label[0])
+            fprintf(to, "%s{%s} %" PRIu64 "\n", m->name, m->label, value);
+        else
+            fprintf(to, "%s %" PRIu64 "\n", m->name, value);
+    }
+}
+
+/* Seconds from nanoseconds without a float's noise: 50000000 is 0.05. */
+static void seconds_text(uint64_t ns, char out[32])
+{
+    int n = snprintf(out, 32, "%" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+    while (n > 0 && out[n - 1] == '0')
+        out[--n] = '\0';
+    if (n > 0 && out[n - 1] == '.')
+        out[--n] = '\0';
+}
+
+void metrics_write_hist(const char *name, const char *help, const struct hist *h,
+                        const uint64_t *bounds_ns, size_t n_bounds, FILE *to)
+{
+    char seconds[32];
+    write_head(name, help, "histogram", to);
+    for (size_t i = 0; i < n_bounds; i++) {
+        ASSERT(i == 0 || bounds_ns[i - 1] < bounds_ns[i]);
+        seconds_text(bounds_ns[i], seconds);
+        fprintf(to, "%s_bucket{le=\"%s\"} %" PRIu64 "\n", name, seconds,
+                hist_at_most(h, bounds_ns[i]));
+    }
+    fprintf(to, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, h->count);
+    seconds_text(h->sum, seconds);
+    fprintf(to, "%s_sum %s\n", name, seconds);
+    fprintf(to, "%s_count %" PRIu64 "\n", name, h->count);
+}
