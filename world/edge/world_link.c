@@ -1,0 +1,575 @@
+/* world/edge/world_link.c: gateways in, outbox out.
+ *
+ *   listener ─► connection ──hello──► link (has a place in by_slot, and a ref of the core's)
+ *                                      │ frames              ▲ pings, and what the outbox drains
+ *                                      ▼                     │
+ *                                    inbox ─► core ─► outbox ┘ (flushed after each piece of input)
+ *
+ * A connection ends in one place (`end`), for one reason of LINK_ENDS. Where that happens inside a
+ * drain, with the core on the stack, it is only marked and ended at the end of the turn.
+ * May touch: common, common/io, proto/frame, proto/link, the core's doors. On trouble: see header.
+ */
+#include "world/edge/world_link.h"
+
+#include "common/err.h"
+#include "common/io/net.h"
+#include "common/io/stream.h"
+#include "common/log.h"
+#include "proto/frame.h"
+#include "proto/link.h"
+#include "world/command/inbox.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A hello's body at most. Before it a connection is a stranger, who gets no large buffer. */
+#define HELLO_MAX (LINK_ID_MAX + LINK_KEY_MAX + 32)
+/* Hello, ping and pong with their heads. */
+#define OWN_FRAME_MAX (HELLO_MAX + FRAME_HEAD)
+/* Queued bytes above which a drain sends at once, so that a big tick does not pile up here. */
+#define SEND_BYTES 262144
+/* Pings in one link-timeout. */
+#define PINGS 3
+/* A gateway that speaks another version may take so long to read what we speak. */
+#define VERSION_LINGER_NS CLOCK_NS_PER_S
+
+/*                name      counter, and the reason's text */
+#define LINK_ENDS(X)              \
+    X(END_EOF, eof)               \
+    X(END_RESET, reset)           \
+    X(END_SILENT, silent)         \
+    X(END_BAD_FRAME, bad_frame)   \
+    X(END_QUEUE_FULL, queue_full) \
+    X(END_MEMORY, memory)         \
+    X(END_REPLACED, replaced)     \
+    X(END_NO_HELLO, no_hello)     \
+    X(END_VERSION, version)       \
+    X(END_FULL, full)             \
+    X(END_DRAINING, draining)
+
+#define END_ENUM(name, word) name,
+enum link_end { LINK_ENDS(END_ENUM) END_COUNT };
+#undef END_ENUM
+
+#define END_ROW(name, word) {#word, offsetof(struct edge_metrics, ended_##word)},
+static const struct {
+    const char *word;
+    size_t counter;
+} end_table[END_COUNT] = {LINK_ENDS(END_ROW)};
+#undef END_ROW
+
+struct connection {
+    struct world_link *owner;
+    struct connection *prev, *next;
+    struct stream *stream;
+    struct loop_timer *timer; /* the next ping or the end of our patience; NULL: no limit */
+    struct loop_deferred ending;
+    enum link_end end;   /* once `ends` or `finishing` */
+    bool ends;           /* marked in a drain: over at the end of the turn */
+    bool finishing;      /* polite end under way: nothing is read or written any more */
+    bool pressed;        /* above the soft limit */
+    struct link_ref ref; /* gen 0: no hello yet */
+    struct mono heard;   /* the last whole frame, or the start */
+    struct mono ping_at; /* the next ping is due */
+    struct mono wake_at; /* the timer is due */
+    uint64_t pings;      /* sent */
+    char id[LINK_ID_MAX + 1];
+    char peer[NET_TEXT_MAX];
+};
+
+struct world_link {
+    struct loop *loop;
+    const struct world_options *options;
+    struct edge_metrics *metrics;
+    struct world *world; /* NULL: not listening yet */
+    struct net_listener *listener;
+    struct stream_limits limits;
+    struct connection *first;
+    uint32_t connections;
+    struct connection *by_slot[SESSION_LINKS_MAX]; /* links by their ref's slot */
+    loop_fn *done;                                 /* draining: to be called when none is left */
+    void *done_arg;
+    char id[LINK_ID_MAX + 1];
+};
+
+/* --- the end of a connection ------------------------------------------------------------------ */
+
+static bool is_up(const struct connection *c)
+{
+    return c->ref.gen != 0;
+}
+
+static void count_end(struct world_link *k, enum link_end why)
+{
+    uint64_t *counter = (uint64_t *)((char *)k->metrics + end_table[why].counter);
+    (*counter)++;
+}
+
+static uint32_t sessions_of(const struct world_link *k, struct link_ref ref)
+{
+    struct session_link *sl;
+    return sessions_link_find(&k->world->sessions, ref, &sl) ? sl->count : 0;
+}
+
+static void log_end(const struct connection *c, enum link_end why, uint32_t sessions)
+{
+    const char *word = end_table[why].word;
+    if (is_up(c))
+        log_often(why == END_DRAINING ? LOG_INFO : LOG_WARN,
+                  "gateway lost id=%s peer=%s reason=%s sessions=%" PRIu32, c->id, c->peer, word,
+                  sessions);
+    else if (why != END_DRAINING)
+        log_often(LOG_WARN, "connection refused peer=%s reason=%s", c->peer, word);
+}
+
+static void forget(struct connection *c)
+{
+    struct world_link *k = c->owner;
+
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        k->first = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    k->connections--;
+    if (is_up(c) && k->by_slot[c->ref.slot] == c)
+        k->by_slot[c->ref.slot] = NULL;
+    k->metrics->connections = k->connections;
+    k->metrics->links_pressed -= c->pressed;
+}
+
+/* The one end of a connection. `c` is gone afterwards. Not from inside a drain. */
+static void end_with(struct connection *c, enum link_end why, uint32_t sessions)
+{
+    struct world_link *k = c->owner;
+    struct link_ref ref = c->ref;
+
+    count_end(k, why);
+    log_end(c, why, sessions);
+    forget(c);
+    loop_defer_cancel(k->loop, &c->ending);
+    loop_timer_destroy(c->timer);
+    stream_destroy(c->stream);
+    free(c);
+    if (k->done) {
+        if (!k->first)
+            k->done(k->done_arg);
+        return;
+    }
+    if (ref.gen != 0) {
+        inbox_link_down(k->world, ref, loop_now(k->loop));
+        outbox_flush(&k->world->outbox);
+    }
+}
+
+static void end(struct connection *c, enum link_end why)
+{
+    end_with(c, why, is_up(c) ? sessions_of(c->owner, c->ref) : 0);
+}
+
+static void on_ending(void *arg)
+{
+    struct connection *c = arg;
+    end(c, c->end);
+}
+
+/* End it at the end of the turn: there may be a core on the stack. */
+static void end_later(struct connection *c, enum link_end why)
+{
+    if (c->ends)
+        return;
+    c->ends = true;
+    c->end = why;
+    loop_defer(c->owner->loop, &c->ending);
+}
+
+static void finish(struct connection *c, enum link_end why, int64_t linger_ns)
+{
+    c->finishing = true;
+    c->end = why;
+    if (c->timer)
+        loop_timer_cancel(c->timer);
+    stream_finish(c->stream, linger_ns);
+}
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static void write_frames(struct connection *c, struct span frames)
+{
+    int err = c->ends || c->finishing ? E_CLOSED : stream_write(c->stream, frames);
+
+    if (err == 0) {
+        if (stream_queued(c->stream) > SEND_BYTES)
+            stream_flush(c->stream);
+        return;
+    }
+    c->owner->metrics->link_bytes_lost += frames.n;
+    /* E_CLOSED: it ends anyway, or `closed` is on its way. */
+    if (err != E_CLOSED)
+        end_later(c, err == E_FULL ? END_QUEUE_FULL : END_MEMORY);
+}
+
+void world_link_drain(void *arg, struct link_ref link, struct span frames)
+{
+    struct world_link *k = arg;
+    ASSERT(link.slot < SESSION_LINKS_MAX);
+    struct connection *c = k->by_slot[link.slot];
+
+    if (c && link_ref_equal(c->ref, link))
+        write_frames(c, frames);
+    else
+        k->metrics->link_bytes_lost += frames.n;
+}
+
+static void say_hello(struct connection *c)
+{
+    uint8_t bytes[OWN_FRAME_MAX];
+    struct span_writer w = span_writer_of(bytes, sizeof(bytes));
+
+    link_write_hello(&w, span_text(c->owner->id), span_of(NULL, 0));
+    ASSERT(!w.full);
+    write_frames(c, span_written(&w));
+}
+
+static void say_number(struct connection *c, enum link_kind kind, uint64_t number)
+{
+    uint8_t bytes[OWN_FRAME_MAX];
+    struct span_writer w = span_writer_of(bytes, sizeof(bytes));
+
+    if (kind == LINK_PING)
+        link_write_ping(&w, number);
+    else
+        link_write_pong(&w, number);
+    ASSERT(!w.full);
+    write_frames(c, span_written(&w));
+}
+
+/* --- in: false where the connection is over and must not be touched any more --------------------
+ */
+
+static bool take_hello(struct connection *c, struct span body, struct mono now)
+{
+    struct world_link *k = c->owner;
+    struct link_frame f;
+
+    if (link_read(body, &f) != 0 || f.kind != LINK_HELLO || f.id.n == 0) {
+        end(c, END_NO_HELLO);
+        return false;
+    }
+    memcpy(c->id, f.id.p, f.id.n);
+    c->id[f.id.n] = '\0';
+    if (f.version != LINK_VERSION) {
+        log_often(LOG_WARN, "gateway refused id=%s peer=%s version=%" PRIu32 " ours=%d", c->id,
+                  c->peer, f.version, LINK_VERSION);
+        say_hello(c);
+        finish(c, END_VERSION, VERSION_LINGER_NS);
+        return false;
+    }
+
+    struct link_ref named = {0}, replaced = {0}, ref;
+    uint32_t sessions = 0;
+    if (sessions_link_named(&k->world->sessions, f.id, &named))
+        sessions = sessions_of(k, named);
+    if (inbox_link_up(k->world, f.id, now, &ref, &replaced) != 0) {
+        end(c, END_FULL);
+        return false;
+    }
+    /* Before the new one takes its place: the core may have given it the old one's slot. */
+    struct connection *old = replaced.gen != 0 ? k->by_slot[replaced.slot] : NULL;
+    if (old && link_ref_equal(old->ref, replaced))
+        end_with(old, END_REPLACED, sessions);
+    c->ref = ref;
+    k->by_slot[ref.slot] = c;
+    k->metrics->ups++;
+    log_line(LOG_INFO, "gateway up id=%s peer=%s links=%" PRIu32, c->id, c->peer,
+             k->world->sessions.links_slots.live);
+    say_hello(c);
+    return true;
+}
+
+/* Ping and pong are the edge's; everything else is the core's to read. Both have one short form,
+ * in which our writer puts them. */
+static bool is_liveness(struct span body)
+{
+    return body.n >= 2 && body.p[0] == 0x92 && (body.p[1] == LINK_PING || body.p[1] == LINK_PONG);
+}
+
+static int take_liveness(struct connection *c, struct span body)
+{
+    struct link_frame f;
+    int err = link_read(body, &f);
+
+    if (err == 0 && f.kind == LINK_PING) {
+        c->owner->metrics->pings++;
+        say_number(c, LINK_PONG, f.number);
+    }
+    return err;
+}
+
+static bool take_frame(struct connection *c, struct span body)
+{
+    struct world_link *k = c->owner;
+    struct mono now = loop_now(k->loop);
+    int err;
+
+    k->metrics->link_frames_in++;
+    k->metrics->link_bytes_in += FRAME_HEAD + body.n;
+    if (!is_up(c))
+        return take_hello(c, body, now);
+    c->heard = now;
+    if (is_liveness(body))
+        err = take_liveness(c, body);
+    else
+        err = inbox_frame(k->world, c->ref, body, now);
+    if (err != 0)
+        end(c, END_BAD_FRAME);
+    return err == 0;
+}
+
+static size_t on_data(void *arg, struct span bytes)
+{
+    struct connection *c = arg;
+    struct world_link *k = c->owner;
+    size_t taken = 0;
+    bool more = !c->ends;
+
+    while (more) {
+        struct span body;
+        size_t used;
+        uint32_t max = is_up(c) ? LINK_FRAME_MAX : HELLO_MAX;
+        int err = frame_split(span_of(bytes.p + taken, bytes.n - taken), max, &body, &used);
+        if (err == E_SHORT)
+            break;
+        if (err != 0) {
+            end(c, is_up(c) ? END_BAD_FRAME : END_NO_HELLO);
+            break;
+        }
+        taken += used;
+        more = take_frame(c, body) && !c->ends;
+    }
+    /* Requests are answered now, not at the tick. */
+    outbox_flush(&k->world->outbox);
+    return taken;
+}
+
+static void on_pressure(void *arg, bool on)
+{
+    struct connection *c = arg;
+    struct world_link *k = c->owner;
+
+    c->pressed = on;
+    k->metrics->links_pressed += on ? 1 : -(uint64_t)1;
+    k->metrics->link_presses += on;
+    log_often(on ? LOG_WARN : LOG_INFO, "gateway %s id=%s queued=%zu", on ? "slow" : "drained",
+              c->id, stream_queued(c->stream));
+}
+
+static void on_closed(void *arg, enum stream_end why)
+{
+    struct connection *c = arg;
+
+    if (c->finishing)
+        end(c, c->end);
+    else
+        end(c, why == STREAM_EOF ? END_EOF : END_RESET);
+}
+
+static const struct stream_ops link_stream_ops = {
+    .data = on_data,
+    .pressure = on_pressure,
+    .closed = on_closed,
+};
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+/* Wake when the next ping is due, or our patience ends. */
+static void arm(struct connection *c, struct mono now)
+{
+    struct mono at = clock_add(c->heard, c->owner->options->link_timeout_ns);
+
+    if (is_up(c) && clock_since(c->ping_at, at) < 0)
+        at = c->ping_at;
+    c->wake_at = at;
+    loop_timer_arm(c->timer, clock_since(at, now));
+}
+
+static void on_timer(void *arg)
+{
+    struct connection *c = arg;
+    int64_t timeout_ns = c->owner->options->link_timeout_ns;
+    struct mono now = loop_now(c->owner->loop);
+    int64_t late_ns = clock_since(now, c->wake_at);
+
+    /* While we stood still (stopped, or short of a processor) nobody could be heard. */
+    if (late_ns > timeout_ns / PINGS)
+        c->heard = clock_add(c->heard, late_ns);
+    if (clock_since(now, c->heard) >= timeout_ns) {
+        end(c, is_up(c) ? END_SILENT : END_NO_HELLO);
+        return;
+    }
+    if (is_up(c) && clock_since(now, c->ping_at) >= 0) {
+        say_number(c, LINK_PING, ++c->pings);
+        c->ping_at = clock_add(now, timeout_ns / PINGS);
+    }
+    arm(c, now);
+}
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+static int connection_create(struct world_link *k, int fd, const char *peer)
+{
+    struct mono now = loop_now(k->loop);
+    struct connection *c = calloc(1, sizeof(*c));
+
+    if (!c) {
+        close(fd);
+        return E_NOMEM;
+    }
+    c->owner = k;
+    c->heard = c->ping_at = now;
+    c->ending = (struct loop_deferred){.fn = on_ending, .arg = c};
+    snprintf(c->peer, sizeof(c->peer), "%s", peer);
+    int err = stream_create(k->loop, fd, &k->limits, &link_stream_ops, c, &c->stream);
+    if (err == 0 && k->options->link_timeout_ns != 0)
+        err = loop_timer_create(k->loop, on_timer, c, &c->timer);
+    if (err != 0) {
+        stream_destroy(c->stream);
+        free(c);
+        return err;
+    }
+    if (c->timer)
+        arm(c, now);
+    c->next = k->first;
+    if (c->next)
+        c->next->prev = c;
+    k->first = c;
+    k->connections++;
+    return 0;
+}
+
+static void on_accepted(void *arg, int fd, const char *peer)
+{
+    struct world_link *k = arg;
+
+    if (k->connections == WORLD_LINK_CONNECTIONS) {
+        close(fd);
+        k->metrics->refused_full++;
+        log_often(LOG_WARN, "connection refused peer=%s reason=full connections=%" PRIu32, peer,
+                  k->connections);
+        return;
+    }
+    int err = connection_create(k, fd, peer);
+    if (err != 0) {
+        k->metrics->refused_error++;
+        log_often(LOG_WARN, "connection refused peer=%s reason=%s", peer, err_text(err));
+        return;
+    }
+    k->metrics->accepted++;
+    k->metrics->connections = k->connections;
+}
+
+static void on_accept_paused(void *arg, bool on, int err)
+{
+    struct world_link *k = arg;
+
+    k->metrics->accept_pauses += on;
+    if (on)
+        log_often(LOG_WARN, "accepting paused reason=%s", strerror(err));
+    else
+        log_often(LOG_INFO, "accepting again");
+}
+
+static const struct net_listener_ops listener_ops = {
+    .accepted = on_accepted,
+    .paused = on_accept_paused,
+};
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+int world_link_create(struct loop *l, const struct world_options *o, struct edge_metrics *m,
+                      struct world_link **out)
+{
+    struct world_link *k = calloc(1, sizeof(*k));
+    uint64_t random;
+
+    if (!k)
+        return E_NOMEM;
+    k->loop = l;
+    k->options = o;
+    k->metrics = m;
+    k->limits = (struct stream_limits){
+        .queue_soft = o->link_queue_soft,
+        .queue_hard = o->link_queue_hard,
+        .keep_max = FRAME_HEAD + LINK_FRAME_MAX,
+    };
+    rng_secret(&random, sizeof(random));
+    snprintf(k->id, sizeof(k->id), "world-%016" PRIx64, random);
+    *out = k;
+    return 0;
+}
+
+int world_link_listen(struct world_link *k, struct world *w, char *why, size_t why_cap)
+{
+    ASSERT(!k->world);
+    k->world = w;
+    return net_listen(k->loop, k->options->listen, &listener_ops, k, &k->listener, why, why_cap);
+}
+
+const char *world_link_addr(const struct world_link *k)
+{
+    return net_listener_addr(k->listener);
+}
+
+void world_link_finish(struct world_link *k, int64_t linger_ns, loop_fn *done, void *arg)
+{
+    bool none = !k->first;
+
+    ASSERT(!k->done);
+    net_listener_destroy(k->listener);
+    k->listener = NULL;
+    outbox_flush(&k->world->outbox);
+    k->done = done;
+    k->done_arg = arg;
+    for (struct connection *c = k->first, *next; c; c = next) {
+        next = c->next;
+        if (!is_up(c))
+            end(c, END_DRAINING);
+        else if (!c->finishing && !c->ends)
+            finish(c, END_DRAINING, linger_ns);
+    }
+    if (none)
+        done(arg);
+}
+
+void world_link_gauges(struct world_link *k)
+{
+    struct edge_metrics *m = k->metrics;
+
+    m->link_queue_bytes = 0;
+    m->link_queue_most = 0;
+    for (const struct connection *c = k->first; c; c = c->next) {
+        size_t queued = stream_queued(c->stream);
+        m->link_queue_bytes += queued;
+        if (queued > m->link_queue_most)
+            m->link_queue_most = queued;
+    }
+}
+
+void world_link_destroy(struct world_link *k)
+{
+    if (!k)
+        return;
+    net_listener_destroy(k->listener);
+    for (struct connection *c = k->first, *next; c; c = next) {
+        next = c->next;
+        loop_defer_cancel(k->loop, &c->ending);
+        loop_timer_destroy(c->timer);
+        stream_destroy(c->stream);
+        free(c);
+    }
+    free(k);
+}

@@ -1,0 +1,36 @@
+/* world/edge/world_link.h: gateways in, outbox out.
+ * Listens, says hello, hands link frames to the inbox and what the outbox drains to the gateways'
+ * sockets. Knows which gateway is there; knows no session and no body. The core is never called
+ * while it is draining: what a drain breaks is ended at the end of the turn.
+ * May touch: common, common/io, proto/frame, proto/link, the core's doors (inbox, outbox).
+ * On trouble: the one link ends, with its reason logged and counted; the others notice nothing.
+ */
+#pragma once
+
+#include "common/io/loop.h"
+#include "world/edge/edge_metrics.h"
+#include "world/world.h"
+#include "world/world_opts.h"
+
+/* Connections at once: every link that the core has a place for, and as many on their way. */
+#define WORLD_LINK_CONNECTIONS (2 * SESSION_LINKS_MAX)
+
+struct world_link;
+
+/* Nothing listens yet. Borrows all but `out`. E_NOMEM. */
+int world_link_create(struct loop *l, const struct world_options *o, struct edge_metrics *m,
+                      struct world_link **out) MUST_CHECK;
+/* Listen for gateways of `w`, whose drain is world_link_drain. `why` gets one line without newline
+ * that names the address: E_ADDR, E_IO, E_NOMEM. */
+int world_link_listen(struct world_link *k, struct world *w, char *why, size_t why_cap) MUST_CHECK;
+/* Where it listens; listening. */
+const char *world_link_addr(const struct world_link *k);
+/* The outbox's way out; `arg` is the struct world_link. */
+outbox_drain_fn world_link_drain;
+/* Stop listening, send what is queued, and end all links politely, within `linger_ns`. `done` is
+ * called once none is left, now or later. The core is not called any more. */
+void world_link_finish(struct world_link *k, int64_t linger_ns, loop_fn *done, void *arg);
+/* Bring the gauges up to date before they are read. */
+void world_link_gauges(struct world_link *k);
+/* Ends what is left at once. The core is not called. NULL is fine. */
+void world_link_destroy(struct world_link *k);

@@ -1,0 +1,80 @@
+/* world/edge/world_status.c: one line now and then of how the world does.
+ * May touch: common, common/io/loop, world/world, the clock. On trouble: none once it runs.
+ */
+#include "world/edge/world_status.h"
+
+#include "common/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NS_PER_US 1000
+
+static struct world_status_counts counts_now(struct world *w)
+{
+    world_gauges(w);
+    const struct world_metrics *m = &w->metrics;
+    return (struct world_status_counts){
+        .moves = m->moves_ok,
+        .updates = m->aoi_adds + m->aoi_removes + m->aoi_moves,
+    };
+}
+
+static uint64_t a_second(uint64_t before, uint64_t after, int64_t over_ns)
+{
+    return (uint64_t)((double)(after - before) * (double)CLOCK_NS_PER_S / (double)over_ns + 0.5);
+}
+
+void world_status_text(uint32_t players, struct world_status_counts before,
+                       struct world_status_counts after, int64_t over_ns,
+                       const struct hist *tick_ns, char *out, size_t cap)
+{
+    ASSERT(over_ns > 0);
+    snprintf(out, cap,
+             "status players=%" PRIu32 " moves=%" PRIu64 " updates=%" PRIu64 " tick_p50_us=%" PRIu64
+             " tick_max_us=%" PRIu64,
+             players, a_second(before.moves, after.moves, over_ns),
+             a_second(before.updates, after.updates, over_ns),
+             hist_quantile(tick_ns, 0.5) / NS_PER_US, tick_ns->max / NS_PER_US);
+}
+
+static void on_due(void *arg)
+{
+    struct world_status *s = arg;
+    struct mono now = clock_mono();
+    struct world_status_counts counts = counts_now(s->world);
+    int64_t over_ns = clock_since(now, s->at);
+    char text[192];
+
+    world_status_text(s->world->sessions.inside, s->last, counts, over_ns > 0 ? over_ns : 1,
+                      &s->tick_ns, text, sizeof(text));
+    log_line(LOG_INFO, "%s", text);
+    s->last = counts;
+    s->at = now;
+    hist_clear(&s->tick_ns);
+    loop_timer_arm(s->timer, s->every_ns);
+}
+
+int world_status_init(struct world_status *s, struct loop *l, struct world *w, int64_t every_ns)
+{
+    *s = (struct world_status){.world = w, .every_ns = every_ns, .at = clock_mono()};
+    if (every_ns == 0)
+        return 0;
+    int err = loop_timer_create(l, on_due, s, &s->timer);
+    if (err != 0)
+        return err;
+    s->last = counts_now(w);
+    loop_timer_arm(s->timer, every_ns);
+    return 0;
+}
+
+void world_status_fini(struct world_status *s)
+{
+    loop_timer_destroy(s->timer);
+    s->timer = NULL;
+}
+
+void world_status_tick(struct world_status *s, uint64_t ns)
+{
+    hist_add(&s->tick_ns, ns);
+}

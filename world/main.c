@@ -1,0 +1,236 @@
+/* world/main.c: the world as a program: flags, composition, signals.
+ *
+ *   gateways ◄─► world_link ─► inbox ─► core ─► outbox ─► world_link
+ *                 ticker ─────► tick ──┘
+ *
+ * The first SIGTERM or SIGINT stops the listener, sends what is queued and closes the links;
+ * gateways keep their clients. A second one ends at once.
+ * May touch: everything in world, common/io, the clock. On trouble: one line and an exit status.
+ */
+#include "common/err.h"
+#include "common/io/loop.h"
+#include "common/io/net.h"
+#include "common/log.h"
+#include "world/edge/ticker.h"
+#include "world/edge/world_link.h"
+#include "world/edge/world_status.h"
+#include "world/tick.h"
+#include "world/world_main.h"
+#include "world/world_opts.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EXIT_CLEAN   0
+#define EXIT_TROUBLE 1 /* at the start, or ended by a second signal */
+#define EXIT_FLAG    2
+
+#define WHY_MAX 512
+
+/* A -drain-timeout of 0 is no limit; gateways close long before. */
+#define FOREVER_NS (365 * 24 * 3600 * CLOCK_NS_PER_S)
+
+struct program {
+    struct world_options options;
+    struct opts *texts; /* owns what `options` points to */
+    struct loop *loop;
+    struct loop_signal *on_term, *on_int;
+    struct loop_timer *deadline; /* of the drain */
+    struct world_link *link;
+    struct world *world;
+    struct ticker ticker;
+    struct world_status status;
+    struct edge_metrics metrics;
+    struct hist tick_ns; /* tick and hand-over to the links */
+    bool draining;
+    int exit_status;
+};
+
+static int complain(int status, const char *why)
+{
+    fprintf(stderr, "aegis: %s\n", why);
+    return status;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static int64_t clock_for_phases(void *arg)
+{
+    (void)arg;
+    return clock_mono().ns;
+}
+
+static void on_tick(void *arg, struct mono now, uint64_t skipped)
+{
+    struct program *p = arg;
+    struct mono start = clock_mono();
+
+    tick_run(p->world, now);
+    outbox_flush(&p->world->outbox);
+
+    uint64_t took_ns = (uint64_t)clock_since(clock_mono(), start);
+    hist_add(&p->tick_ns, took_ns);
+    world_status_tick(&p->status, took_ns);
+    p->metrics.ticks_skipped += skipped;
+    p->metrics.tick_overruns += took_ns > (uint64_t)p->options.core.tick_ns;
+    if (skipped > 0)
+        log_often(LOG_WARN, "tick late tick=%" PRIu32 " skipped=%" PRIu64, p->world->tick, skipped);
+}
+
+static void on_drained(void *arg)
+{
+    struct program *p = arg;
+    loop_stop(p->loop);
+}
+
+static void on_deadline(void *arg)
+{
+    struct program *p = arg;
+    log_line(LOG_WARN, "drain ends unfinished");
+    loop_stop(p->loop);
+}
+
+static void on_signal(void *arg, int signo)
+{
+    struct program *p = arg;
+    int64_t limit_ns = p->options.drain_timeout_ns;
+
+    if (p->draining) {
+        log_line(LOG_WARN, "signal %d again: ending at once", signo);
+        p->exit_status = EXIT_TROUBLE;
+        loop_stop(p->loop);
+        return;
+    }
+    p->draining = true;
+    log_line(LOG_INFO, "draining signal=%d", signo);
+    ticker_fini(&p->ticker);
+    if (limit_ns != 0)
+        loop_timer_arm(p->deadline, limit_ns);
+    world_link_finish(p->link, limit_ns != 0 ? limit_ns : FOREVER_NS, on_drained, p);
+}
+
+/* --- start and end ---------------------------------------------------------------------------- */
+
+/* Everything that needs memory only. */
+static int build(struct program *p, char *why, size_t why_cap)
+{
+    int err = loop_create(&p->loop);
+
+    if (err == 0)
+        err = world_link_create(p->loop, &p->options, &p->metrics, &p->link);
+    if (err == 0)
+        err = loop_timer_create(p->loop, on_deadline, p, &p->deadline);
+    if (err == 0)
+        err = loop_signal_create(p->loop, SIGTERM, on_signal, p, &p->on_term);
+    if (err == 0)
+        err = loop_signal_create(p->loop, SIGINT, on_signal, p, &p->on_int);
+    if (err != 0) {
+        snprintf(why, why_cap, "cannot start: %s", err_text(err));
+        return err;
+    }
+    struct world_ops ops = {
+        .drain = world_link_drain,
+        .clock_ns = clock_for_phases,
+        .arg = p->link,
+    };
+    return world_create(&p->options.core, &ops, &p->world, why, why_cap);
+}
+
+static int start(struct program *p, char *why, size_t why_cap)
+{
+    char reason[WHY_MAX - sizeof("-listen: ")];
+    int err = world_link_listen(p->link, p->world, reason, sizeof(reason));
+
+    if (err != 0) {
+        snprintf(why, why_cap, "-listen: %s", reason);
+        return err;
+    }
+    err = ticker_init(&p->ticker, p->loop, p->options.core.tick_ns, on_tick, p);
+    if (err == 0)
+        err = world_status_init(&p->status, p->loop, p->world, p->options.status_ns);
+    if (err != 0)
+        snprintf(why, why_cap, "cannot start: %s", err_text(err));
+    return err;
+}
+
+static void tear_down(struct program *p)
+{
+    world_status_fini(&p->status);
+    ticker_fini(&p->ticker);
+    world_link_destroy(p->link);
+    world_destroy(p->world);
+    loop_signal_destroy(p->on_int);
+    loop_signal_destroy(p->on_term);
+    loop_timer_destroy(p->deadline);
+    loop_destroy(p->loop);
+}
+
+static int run(struct program *p)
+{
+    char why[WHY_MAX];
+    int err;
+
+    log_init("world", (enum log_level)p->options.log_level, (enum log_format)p->options.log_format);
+    net_raise_descriptors();
+    err = build(p, why, sizeof(why));
+    if (err == 0)
+        err = start(p, why, sizeof(why));
+    if (err == 0) {
+        log_line(LOG_INFO, "listening on %s", world_link_addr(p->link));
+        loop_run(p->loop);
+        log_line(LOG_INFO, "ended status=%d", p->exit_status);
+    } else {
+        p->exit_status = complain(EXIT_TROUBLE, why);
+    }
+    tear_down(p);
+    return p->exit_status;
+}
+
+/* -help=markdown and -help=config: README's rows and a config file, from the same table. */
+static bool print_form(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *flag = argv[i] + strspn(argv[i], "-");
+        if (strcmp(flag, "help=markdown") == 0)
+            opts_print_markdown(world_opts_table, world_opts_count, stdout);
+        else if (strcmp(flag, "help=config") == 0)
+            opts_print_config(world_opts_table, world_opts_count, stdout);
+        else
+            continue;
+        return true;
+    }
+    return false;
+}
+
+int world_main(int argc, char **argv)
+{
+    struct program p = {.exit_status = EXIT_CLEAN};
+    char why[WHY_MAX];
+    int status = EXIT_CLEAN;
+
+    if (print_form(argc, argv))
+        return EXIT_CLEAN;
+    switch (opts_parse(world_opts_table, world_opts_count, &p.options, argc, argv, &p.texts, why,
+                       sizeof(why))) {
+    case OPTS_OK:
+        if (world_opts_check(&p.options, why, sizeof(why)) != 0)
+            status = complain(EXIT_FLAG, why);
+        else
+            status = run(&p);
+        break;
+    case OPTS_HELP:
+        printf("usage: aegis -role=world [flags]\n\n");
+        opts_print_help(world_opts_table, world_opts_count, stdout);
+        break;
+    case OPTS_VERSION:
+        printf("aegis %s\n", AEGIS_VERSION);
+        break;
+    case OPTS_ERROR:
+        status = complain(EXIT_FLAG, why);
+        break;
+    }
+    opts_destroy(p.texts);
+    return status;
+}

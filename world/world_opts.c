@@ -1,0 +1,115 @@
+/* world/world_opts.c: one row for each flag.
+ * May touch: common, world/world. On trouble: common/opts names the flag and the value; this file
+ * names pairs that clash.
+ */
+#include "world/world_opts.h"
+
+#include "common/err.h"
+
+#define EDGE(f) offsetof(struct world_options, f)
+#define CORE(f) offsetof(struct world_options, core.f)
+
+#define DAY_S        86400.0 /* no wait is longer */
+#define TICK_MAX_MS  10000
+#define TICKS_MAX    72000 /* an hour at 50 ms */
+#define QUANTUM_MIN  (1.0 / 65536)
+#define QUANTUM_MAX  1024
+#define SPEED_MAX    1e9
+#define PLACE_MAX    1e9 /* of the scene's bounds */
+#define SESSIONS_MAX (4.0 * WORLD_ENTITIES_MAX)
+#define PAIRS_MIN    1024
+#define PAIRS_MAX    (1ULL << 36)
+#define REQUESTS_MAX 1000000000
+#define QUEUE_MAX    (1ULL << 34)
+/* A drain of the outbox is one write, so a smaller limit would close a link that is well. */
+#define QUEUE_HARD_MIN OUTBOX_BYTES
+#define QUEUE_SOFT_MIN 65536
+
+_Static_assert(QUANTUM_MAX *PROTO_RADIUS_QUANTA == 16777216, "the widest radius has its row");
+
+/* clang-format off */
+const struct opt world_opts_table[] = {
+    {.name = "role", .type = OPT_CHOICE, .offset = EDGE(role), .def = "world", .unit = "",
+     .choices = "world", .help = "which program to be"},
+    {.name = "listen", .type = OPT_ADDR, .offset = EDGE(listen), .def = "127.0.0.1:19002",
+     .unit = "", .help = "where gateways connect; port 0 lets the kernel choose"},
+    {.name = "link-timeout", .type = OPT_DURATION, .offset = EDGE(link_timeout_ns), .def = "3s",
+     .unit = "s", .min = 0.01, .max = DAY_S, .zero_off = true,
+     .help = "a gateway silent for this long counts as away; both sides ping three times in it"},
+    {.name = "link-queue-soft", .type = OPT_BYTES, .offset = EDGE(link_queue_soft), .def = "8MiB",
+     .unit = "bytes", .min = QUEUE_SOFT_MIN, .max = QUEUE_MAX, .zero_off = true,
+     .help = "bytes queued for a gateway from which on its viewers pause"},
+    {.name = "link-queue-hard", .type = OPT_BYTES, .offset = EDGE(link_queue_hard), .def = "64MiB",
+     .unit = "bytes", .min = QUEUE_HARD_MIN, .max = QUEUE_MAX, .zero_off = true,
+     .help = "bytes queued for a gateway at most; past it its link is closed"},
+    {.name = "tick", .type = OPT_DURATION, .offset = CORE(tick_ns), .def = "50ms", .unit = "ms",
+     .min = 1, .max = TICK_MAX_MS, .help = "time from one tick to the next"},
+    {.name = "aoi-radius", .type = OPT_REAL, .offset = CORE(aoi_radius), .def = "30",
+     .unit = "units", .min = QUANTUM_MIN, .max = 16777216,
+     .help = "who stands within this distance is seen"},
+    {.name = "aoi-hysteresis", .type = OPT_REAL, .offset = CORE(aoi_hysteresis), .def = "0",
+     .unit = "units", .min = 0, .max = 16777216,
+     .help = "who is known is dropped only past radius and this together"},
+    {.name = "max-speed", .type = OPT_REAL, .offset = CORE(max_speed), .def = "12",
+     .unit = "units/s", .min = 1e-6, .max = SPEED_MAX, .help = "how fast an entity may move"},
+    {.name = "move-burst", .type = OPT_DURATION, .offset = CORE(move_burst_ns), .def = "1s",
+     .unit = "s", .min = 0.001, .max = DAY_S, .zero_off = true,
+     .help = "time at most for which an entity may catch up moving"},
+    {.name = "update-interval", .type = OPT_UINT, .offset = CORE(update_interval), .def = "2",
+     .unit = "ticks", .min = 1, .max = TICKS_MAX, .zero_off = true,
+     .help = "ticks that a change below both epsilons may wait"},
+    {.name = "move-epsilon", .type = OPT_REAL, .offset = CORE(move_epsilon), .def = "0.05",
+     .unit = "units", .min = 0, .max = PLACE_MAX, .help = "a shorter way may wait"},
+    {.name = "dir-epsilon", .type = OPT_REAL, .offset = CORE(dir_epsilon), .def = "1",
+     .unit = "degrees", .min = 0, .max = 180, .help = "a smaller turn may wait"},
+    {.name = "quantum", .type = OPT_REAL, .offset = CORE(quantum), .def = "1/64", .unit = "units",
+     .min = QUANTUM_MIN, .max = QUANTUM_MAX, .help = "grain of the places in AoiMove"},
+    {.name = "bounds", .type = OPT_RECT, .offset = CORE(bounds),
+     .def = "-16384,-16384,16384,16384", .unit = "units", .min = -PLACE_MAX, .max = PLACE_MAX,
+     .help = "the scene: x0,y0,x1,y1, edges included"},
+    {.name = "spawn", .type = OPT_TEXT, .offset = CORE(spawn), .def = "line", .unit = "",
+     .help = "where newcomers stand: line, uniform, or a disc x,y,r"},
+    {.name = "seed", .type = OPT_UINT, .offset = CORE(seed), .def = "1", .unit = "",
+     .help = "of all randomness; the same seed and inputs give the same world"},
+    {.name = "resume-window", .type = OPT_DURATION, .offset = EDGE(resume_window_ns), .def = "0",
+     .unit = "s", .max = DAY_S, .zero_off = true,
+     .help = "time that a lost connection's entity waits for its client; takes only 0"},
+    {.name = "max-entities", .type = OPT_UINT, .offset = CORE(max_entities), .def = "65536",
+     .unit = "", .min = 1, .max = WORLD_ENTITIES_MAX, .zero_off = true,
+     .help = "entities at once; one more is refused with 13; 0 is 1048576"},
+    {.name = "max-sessions", .type = OPT_UINT, .offset = CORE(max_sessions), .def = "0",
+     .unit = "", .min = 1, .max = SESSIONS_MAX, .zero_off = true,
+     .help = "sessions at once; 0 is twice the entities"},
+    {.name = "max-pairs", .type = OPT_UINT, .offset = CORE(max_pairs), .def = "33554432",
+     .unit = "", .min = PAIRS_MIN, .max = PAIRS_MAX,
+     .help = "pairs of viewer and seen that there is room for; 8 bytes each, as they are used"},
+    {.name = "session-requests", .type = OPT_UINT, .offset = CORE(session_requests),
+     .def = "1024", .unit = "", .min = 1, .max = REQUESTS_MAX, .zero_off = true,
+     .help = "requests of a session in one tick; more are refused with 12"},
+    {.name = "drain-timeout", .type = OPT_DURATION, .offset = EDGE(drain_timeout_ns), .def = "5s",
+     .unit = "s", .min = 0.01, .max = DAY_S, .zero_off = true,
+     .help = "after SIGTERM or SIGINT, the end comes by then"},
+    {.name = "status", .type = OPT_DURATION, .offset = EDGE(status_ns), .def = "0", .unit = "s",
+     .min = 0.1, .max = DAY_S, .zero_off = true,
+     .help = "a line with players, moves and tick time this often"},
+    {.name = "log-level", .type = OPT_CHOICE, .offset = EDGE(log_level), .def = "info",
+     .unit = "", .choices = "debug|info|warn|error|off", .help = "least level that is written"},
+    {.name = "log-format", .type = OPT_CHOICE, .offset = EDGE(log_format), .def = "text",
+     .unit = "", .choices = "text|json", .help = "how a line is written"},
+};
+/* clang-format on */
+
+const size_t world_opts_count = ARRAY_LEN(world_opts_table);
+
+int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
+{
+    if (o->resume_window_ns != 0) {
+        snprintf(why, why_cap, "-resume-window: takes only 0, sessions cannot be resumed yet");
+        return E_RANGE;
+    }
+    if (o->link_queue_hard != 0 && o->link_queue_hard < o->link_queue_soft) {
+        snprintf(why, why_cap, "-link-queue-hard: must not be below -link-queue-soft");
+        return E_RANGE;
+    }
+    return world_check(&o->core, why, why_cap);
+}

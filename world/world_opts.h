@@ -1,0 +1,30 @@
+/* world/world_opts.h: the world's flags as a plain struct, and the one table they come from.
+ * Help, config file and README are made from the same table. May touch: common, world/world.
+ * Source: DESIGN's table of flags.
+ */
+#pragma once
+
+#include "common/opts.h"
+#include "world/world.h"
+
+struct world_options {
+    struct world_config core;
+
+    int role; /* always 0: the front door has chosen */
+    const char *listen;
+    int64_t link_timeout_ns;  /* 0: off */
+    uint64_t link_queue_soft; /* bytes; 0: off */
+    uint64_t link_queue_hard; /* bytes; 0: off */
+    int64_t resume_window_ns; /* 0 is all that there is */
+    int64_t drain_timeout_ns; /* 0: off */
+    int64_t status_ns;        /* 0: off */
+    int log_level;            /* enum log_level */
+    int log_format;           /* enum log_format */
+};
+
+extern const struct opt world_opts_table[];
+extern const size_t world_opts_count;
+
+/* What no single row can say: how the values stand to each other, the core's rules included. 0, or
+ * E_RANGE: `why` has the line, which names the flag. */
+int world_opts_check(const struct world_options *o, char *why, size_t why_cap) MUST_CHECK;
