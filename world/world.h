@@ -8,10 +8,12 @@
 #include "common/arena.h"
 #include "common/hist.h"
 #include "common/rng.h"
+#include "proto/aoi_move.h"
 #include "proto/message.h"
 #include "world/interest/events.h"
 #include "world/interest/sight.h"
 #include "world/outbox.h"
+#include "world/schedule.h"
 #include "world/session/session.h"
 #include "world/state/entity.h"
 #include "world/state/id_pool.h"
@@ -19,26 +21,25 @@
 #include "world/world_metrics.h"
 
 /* Ids beyond -max-entities that may be resting at one time. */
-#define WORLD_IDS_RESTING (1u << 20)
+#define WORLD_IDS_RESTING  (1u << 20)
 #define WORLD_ENTITIES_MAX (1u << 20) /* what -max-entities 0 means */
-#define WORLD_NO_REST_NS   0
 
 struct world_config {
     double aoi_radius;     /* units; > 0 */
     double aoi_hysteresis; /* units; >= 0 */
     int64_t tick_ns;
-    double max_speed;        /* units a second; > 0 */
-    int64_t move_burst_ns;   /* 0: no cap */
-    uint64_t update_interval; /* ticks */
-    double move_epsilon;     /* units */
-    double dir_epsilon;      /* degrees */
-    double quantum;          /* units; > 0 */
-    uint64_t max_entities;   /* 0: WORLD_ENTITIES_MAX */
-    uint64_t max_sessions;   /* 0: twice the entities */
-    uint64_t max_pairs;      /* known pairs, in keys of the block */
+    double max_speed;          /* units a second; > 0 */
+    int64_t move_burst_ns;     /* 0: no cap */
+    uint64_t update_interval;  /* ticks */
+    double move_epsilon;       /* units */
+    double dir_epsilon;        /* degrees */
+    double quantum;            /* units; > 0 */
+    uint64_t max_entities;     /* 0: WORLD_ENTITIES_MAX */
+    uint64_t max_sessions;     /* 0: twice the entities */
+    uint64_t max_pairs;        /* known pairs, in keys of the block */
     uint64_t session_requests; /* of a session in one tick; 0: off */
-    const char *spawn;       /* line, uniform or x,y,r */
-    double bounds[4];        /* x0, y0, x1, y1 units */
+    const char *spawn;         /* line, uniform or x,y,r */
+    double bounds[4];          /* x0, y0, x1, y1 units */
     uint64_t seed;
 };
 
@@ -50,8 +51,6 @@ struct world_ops {
 };
 
 enum world_phase { PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANOUT, PHASE_COUNT };
-
-struct pause; /* world/interest/pause.h */
 
 struct world {
     struct world_config config;
@@ -66,23 +65,28 @@ struct world {
     struct sessions sessions;
     struct sight sight;
     struct events events;
-    uint64_t *tells;         /* [entities.cap] this tick's tail of who is told; 0: none */
-    uint8_t *jumped;         /* [entities.cap] it is told by remove and add this tick */
-    struct pause *pause;
+    struct aoi_move_tail *tells; /* [entities.cap] this tick's tail of who is told; len 0: none */
+    uint8_t *jumped;             /* [entities.cap] it is told by remove and add this tick */
+    uint32_t n_jumped;           /* such entities this tick */
+    struct known paused;         /* what paused viewers were told: world/interest/pause */
+    uint32_t n_paused;           /* sessions paused */
+    struct schedule schedule;
     struct outbox outbox;
     struct arena scratch; /* empty outside a tick and a request */
     uint8_t *batch;       /* [WORLD_BATCH_BYTES] bodies of the viewer at hand */
+    uint8_t *moves;       /* [PROTO_BATCH_MAX] its packed records */
     struct message_reader *reader;
 
-    uint32_t tick;     /* number of the last tick; the first is 1 */
-    struct mono now;   /* time of the last input or tick */
+    uint32_t tick;   /* number of the last tick; the first is 1 */
+    struct mono now; /* time of the last input or tick */
     struct world_metrics metrics;
     struct hist phase_ns[PHASE_COUNT];
     struct hist tick_ns;
 };
 
 #define WORLD_BATCH_BYTES (3 * PROTO_BATCH_MAX)
-#define WORLD_SCRATCH_BYTES (64u << 20)
+/* Scratch: the diffs of a tick, and what one viewer's batch needs of each entity beside them. */
+#define WORLD_SCRATCH_BYTES (32u << 20)
 
 /* Check the rules that hold between flags; `why` gets the line without newline, naming the flag.
  * 0 or E_RANGE. */

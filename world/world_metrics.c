@@ -3,7 +3,7 @@
  */
 #include "world/world_metrics.h"
 
-#define METRIC(field, kind, name, label, help)                                                     \
+#define METRIC(field, kind, name, label, help) \
     {name, label, METRIC_##kind, offsetof(struct world_metrics, field), help},
 const struct metric world_metrics_table[] = {
 #include "world/world_metrics.def"

@@ -57,7 +57,7 @@ const struct opt world_opts_table[] = {
      .help = "time at most for which an entity may catch up moving"},
     {.name = "update-interval", .type = OPT_UINT, .offset = CORE(update_interval), .def = "2",
      .unit = "ticks", .min = 1, .max = TICKS_MAX, .zero_off = true,
-     .help = "ticks that a change below both epsilons may wait"},
+     .help = "ticks that a change below both epsilons may wait at most; 0: none waits"},
     {.name = "move-epsilon", .type = OPT_REAL, .offset = CORE(move_epsilon), .def = "0.05",
      .unit = "units", .min = 0, .max = PLACE_MAX, .help = "a shorter way may wait"},
     {.name = "dir-epsilon", .type = OPT_REAL, .offset = CORE(dir_epsilon), .def = "1",

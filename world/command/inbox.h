@@ -15,7 +15,9 @@ int inbox_link_up(struct world *w, struct span id, struct mono now, struct link_
 void inbox_link_down(struct world *w, struct link_ref link, struct mono now);
 /* One link frame's body: open, data, close or congestion. 0; E_BAD: the link is not to be
  * trusted any longer (the edge closes it). */
-int inbox_frame(struct world *w, struct link_ref link, struct span body, struct mono now)
-    MUST_CHECK;
+int inbox_frame(struct world *w, struct link_ref link, struct span body,
+                struct mono now) MUST_CHECK;
 /* End one session: its entity leaves, its name and id go their ways. */
 void inbox_session_end(struct world *w, struct session_ref who, struct mono now);
+/* The same, by us: the gateway is told to say Bye with this code. */
+void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, struct mono now);

@@ -13,8 +13,8 @@ typedef int router_fn(struct world *w, struct session_ref who, const struct mess
                       struct mono now);
 
 /* Handle one body of a session. 0, or E_BAD: not a body (a gateway should have refused it). */
-int router_dispatch(struct world *w, struct session_ref who, struct span body, struct mono now)
-    MUST_CHECK;
+int router_dispatch(struct world *w, struct session_ref who, struct span body,
+                    struct mono now) MUST_CHECK;
 
 /* One message to a session, at once. */
 void router_answer(struct world *w, const struct session *s, const struct message *m);

@@ -5,17 +5,24 @@
  */
 #pragma once
 
-#include "common/arena.h"
+#include "common/base.h"
 #include "world/ids.h"
 
 enum event_type { EVENT_LEAVE, EVENT_ENTER, EVENT_UPDATE, EVENT_TYPES };
+
+enum event_tell {
+    EVENT_TELL_PLACE = 1,
+    EVENT_TELL_DIR = 2,
+    EVENT_TELL_SPEED = 4,
+    EVENT_TELL_FAR = 8 /* too far for a wrapped place: remove and add */
+};
 
 struct event {
     struct entity_ref who; /* stale where it ended */
     uint32_t id;
     uint32_t from, to; /* cells; GRID_NONE: none */
     uint32_t tick;
-    bool tell;         /* viewers are told its new place */
+    uint8_t tell;      /* of enum event_tell: what viewers are told; 0: nothing */
     double x, y;       /* units */
     double dir, speed; /* radians, units a second */
 };
@@ -25,6 +32,8 @@ struct events {
     struct event *list[EVENT_TYPES];
     uint32_t n[EVENT_TYPES];
     uint32_t cap;                /* of each list */
+    uint64_t *keys[2];           /* [cap] for sorting */
+    struct event *copy;          /* [cap] for sorting */
     uint64_t count[EVENT_TYPES]; /* since the start */
     uint64_t stale;              /* handles skipped, since the start */
 };
@@ -33,7 +42,7 @@ struct events {
 int events_init(struct events *e, uint32_t cap) MUST_CHECK;
 void events_fini(struct events *e);
 void events_add(struct events *e, enum event_type type, const struct event *ev);
-/* Bring each list into its order. `scratch` is given back. */
-void events_sort(struct events *e, struct arena *scratch);
+/* Bring each list into its order. An id stands once in a list, so type and id settle it. */
+void events_sort(struct events *e);
 /* Forget this tick's. */
 void events_clear(struct events *e);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #define KNOWN_CLASSES   26 /* chunk sizes: 8 keys, doubling */
-#define KNOWN_CHUNK_MIN 8  /* keys */
+#define KNOWN_CHUNK_MIN 8u /* keys */
 
 struct known_list {
     uint64_t at;  /* index of its chunk's first key in the block */
@@ -25,7 +25,7 @@ struct known {
     uint64_t free[KNOWN_CLASSES]; /* heads of chunk lists, index + 1; 0: empty */
     struct known_list *lists;     /* [viewers] */
     uint32_t viewers;
-    uint64_t pairs;               /* keys in all lists */
+    uint64_t pairs; /* keys in all lists */
 };
 
 static inline uint64_t known_key(uint32_t id, uint32_t slot)

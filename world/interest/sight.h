@@ -18,6 +18,10 @@ struct sight_rules {
     double hysteresis; /* H, units: who is known is dropped past R + H */
 };
 
+/* Bytes of scratch that sight leaves free for each key a viewer may know: what writing one batch
+ * takes at most. A list holds two keys a slot at most: who is there, and who ended in it. */
+#define SIGHT_SPARE 112
+
 /* A viewer's change; ascending by id, both. */
 struct sight_diff {
     const uint64_t *gone;  /* [n_gone] keys, in the tick's arena */
@@ -31,9 +35,11 @@ struct sight {
     struct sight_diff *diffs; /* [cap] by viewer's slot; counts are 0 where nothing changed */
     uint32_t *mark;           /* [cap] by slot: mark_now where the viewer at hand knows it */
     uint32_t mark_now;
-    uint8_t *again;           /* [cap] look at this viewer next tick whatever moved */
-    uint64_t added, removed, cleared; /* pairs, since the start: added - removed - cleared = known */
-    uint64_t deferred;                /* viewers that had to wait for room */
+    uint8_t *again;   /* [cap] look at this viewer next tick whatever moved */
+    uint32_t n_again; /* such viewers */
+    uint64_t added, removed,
+        cleared;       /* pairs, since the start: added - removed - cleared = known */
+    uint64_t deferred; /* viewers that had to wait for room */
 };
 
 /* E_NOMEM. */
@@ -45,5 +51,7 @@ void sight_fini(struct sight *s);
  * changed since the last look. Entities that are new to it get e->seen_new[slot] = tick. */
 void sight_look(struct sight *s, struct entities *e, const struct grid *g, struct arena *scratch,
                 uint32_t viewer, uint32_t tick);
+/* Look at this viewer in the next tick, whatever moved. */
+void sight_again(struct sight *s, uint32_t viewer);
 /* The viewer is no more. */
 void sight_forget(struct sight *s, uint32_t viewer);

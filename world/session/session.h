@@ -26,10 +26,10 @@ struct session {
     struct entity_ref entity; /* where INSIDE */
     uint32_t next_id;         /* id kept for the first EnterReq; 0: none */
     uint32_t auth_failures;
-    uint32_t requests;   /* in tick `requests_tick` */
+    uint32_t requests; /* in tick `requests_tick` */
     uint32_t requests_tick;
-    bool paused;         /* its client does not drain: batches wait */
-    uint8_t name_len;    /* 0: none */
+    bool paused;      /* its client does not drain: batches wait */
+    uint8_t name_len; /* 0: none */
     char name[PROTO_NAME_MAX];
     char peer[48];       /* address for the log, NUL-terminated, cut to fit */
     uint32_t prev, next; /* among its link's sessions; SLOTS_NONE: none */

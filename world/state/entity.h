@@ -52,7 +52,10 @@ struct entities {
     uint32_t *alive;          /* [alive_count] slots, dense */
     uint32_t *alive_at;       /* [cap] index in alive */
     uint32_t alive_count;
-    uint32_t *dirty; /* [dirty_count] slots, in the order they became so */
+    /* [dirty_count] slots, each once, in the order they became so. Who ended stays listed until
+     * the tick, without its ENTITY_DIRTY. */
+    uint32_t *dirty;
+    uint32_t *dirty_at; /* [cap] where a slot stands in dirty, if it does */
     uint32_t dirty_count;
 };
 
@@ -70,8 +73,8 @@ struct entity_birth {
 };
 
 /* A new one: at rest, facing 0, marked new and dirty. 0 or E_FULL. */
-int entities_add(struct entities *e, const struct entity_birth *b, struct entity_ref *out)
-    MUST_CHECK;
+int entities_add(struct entities *e, const struct entity_birth *b,
+                 struct entity_ref *out) MUST_CHECK;
 /* End it; it must be alive. */
 void entities_remove(struct entities *e, struct entity_ref ref);
 bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *slot);

@@ -11,21 +11,21 @@
 
 #include <stdbool.h>
 
-#define GRID_NONE      UINT32_MAX
-#define GRID_SIDE_MAX  2048 /* cells along one axis at most: cells grow beyond the reach instead */
-#define GRID_PAD       1e-6 /* units a query reaches further, so that rounding loses nobody */
+#define GRID_NONE     UINT32_MAX
+#define GRID_SIDE_MAX 2048 /* cells along one axis at most: cells grow beyond the reach instead */
+#define GRID_PAD      1e-6 /* units a query reaches further, so that rounding loses nobody */
 
 struct grid {
-    double x0, y0;    /* low corner, units */
-    double side;      /* of a cell, units; at least the reach it was made for */
-    double per_side;  /* 1 / side */
-    uint32_t nx, ny;  /* cells */
-    uint32_t *head;   /* [nx*ny] first slot, GRID_NONE: empty */
+    double x0, y0;     /* low corner, units */
+    double side;       /* of a cell, units; at least the reach it was made for */
+    double per_side;   /* 1 / side */
+    uint32_t nx, ny;   /* cells */
+    uint32_t *head;    /* [nx*ny] first slot, GRID_NONE: empty */
     uint32_t *touched; /* [nx*ny] the tick in which somebody in it came, went or moved */
-    uint32_t cap;     /* slots */
-    uint32_t *next;   /* [cap] */
-    uint32_t *prev;   /* [cap] */
-    uint32_t *cell;   /* [cap] GRID_NONE: in no cell */
+    uint32_t cap;      /* slots */
+    uint32_t *next;    /* [cap] */
+    uint32_t *prev;    /* [cap] */
+    uint32_t *cell;    /* [cap] GRID_NONE: in no cell */
 };
 
 /* Cells that a query looks at, inclusive. */

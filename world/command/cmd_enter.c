@@ -1,0 +1,111 @@
+/* world/command/cmd_enter.c: EnterReq and LeaveReq: into the world, and out of it.
+ * May touch: the whole core, proto. Source: PROTOCOL.md "Ids", "Entering", "Leaving".
+ */
+#include "world/command/router.h"
+
+#include "common/log.h"
+#include "world/interest/pause.h"
+
+#include <inttypes.h>
+
+static void answer_enter(struct world *w, const struct session *s, uint32_t seq, uint32_t slot)
+{
+    struct message m = {.cmd = CMD_ENTER_RESP, .seq = seq};
+    const struct world_config *c = &w->config;
+
+    m.enter_resp.id = w->entities.id[slot];
+    m.enter_resp.scene = w->scene.name;
+    m.enter_resp.x = w->entities.x[slot];
+    m.enter_resp.y = w->entities.y[slot];
+    m.enter_resp.tick_ms = (uint32_t)(c->tick_ns / CLOCK_NS_PER_MS);
+    m.enter_resp.radius = c->aoi_radius;
+    m.enter_resp.quantum = c->quantum;
+    m.enter_resp.max_speed = c->max_speed;
+    router_answer(w, s, &m);
+}
+
+/* The id it enters under: the one that its login kept, or a new one. */
+static int take_id(struct world *w, struct session *s, struct mono now, uint32_t *id)
+{
+    if (s->next_id == 0 && id_pool_take(&w->ids, now, &s->next_id) != 0) {
+        w->metrics.ids_full++;
+        return PE_UNAVAILABLE;
+    }
+    *id = s->next_id;
+    return 0;
+}
+
+int cmd_enter(struct world *w, struct session_ref who, const struct message *m, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    struct entity_birth birth = {.name = span_of(s->name, s->name_len), .session = who, .now = now};
+    int err;
+
+    if (m->enter_req.has_scene && !span_equal(m->enter_req.scene, w->scene.name))
+        return PE_NO_SUCH_SCENE;
+    if (w->entities.alive_count == w->entities.cap) {
+        w->metrics.entities_full++;
+        return PE_UNAVAILABLE;
+    }
+    err = take_id(w, s, now, &birth.id);
+    if (err != 0)
+        return err;
+
+    scene_spawn(&w->scene, birth.id, &w->rng, &birth.x, &birth.y);
+    err = entities_add(&w->entities, &birth, &s->entity);
+    ASSERT(err == 0); /* there was a place */
+    s->next_id = 0;
+    s->state = SESSION_INSIDE;
+    w->sessions.inside++;
+
+    answer_enter(w, s, m->seq, s->entity.slot);
+    log_often(LOG_INFO, "world #%u \"%.*s\" entered (%.1f, %.1f) session=%" PRIu64 " peer=%s",
+              birth.id, (int)s->name_len, s->name, birth.x, birth.y, s->sid, s->peer);
+    return 0;
+}
+
+void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
+{
+    struct entities *e = &w->entities;
+    struct grid *g = &w->scene.grid;
+    uint32_t slot;
+
+    if (s->state != SESSION_INSIDE || !entities_find(e, s->entity, &slot))
+        return;
+    if (g->cell[slot] != GRID_NONE) { /* a tick has seen it, so others may know it */
+        struct event ev = {
+            .who = s->entity,
+            .id = e->id[slot],
+            .from = g->cell[slot],
+            .to = GRID_NONE,
+            .tick = w->tick + 1,
+            .x = e->x[slot],
+            .y = e->y[slot],
+            .dir = e->dir[slot],
+            .speed = e->speed[slot],
+        };
+
+        events_add(&w->events, EVENT_LEAVE, &ev);
+        g->touched[g->cell[slot]] = w->tick + 1;
+        grid_remove(g, slot);
+    }
+    pause_forget(w, slot);
+    sight_forget(&w->sight, slot);
+    id_pool_end(&w->ids, e->id[slot], now);
+    log_often(LOG_INFO, "world #%u \"%.*s\" left (%.1f, %.1f) session=%" PRIu64 " peer=%s",
+              e->id[slot], (int)s->name_len, s->name, e->x[slot], e->y[slot], s->sid, s->peer);
+    entities_remove(e, s->entity);
+    s->entity = (struct entity_ref){0};
+    s->state = SESSION_LOGGED;
+    w->sessions.inside--;
+}
+
+int cmd_leave(struct world *w, struct session_ref who, const struct message *m, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    struct message answer = {.cmd = CMD_LEAVE_RESP, .seq = m->seq};
+
+    cmd_enter_undo(w, s, now);
+    router_answer(w, s, &answer);
+    return 0;
+}

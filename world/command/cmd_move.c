@@ -1,0 +1,67 @@
+/* world/command/cmd_move.c: MoveReq: an entity places itself, as fast as it may.
+ * May touch: the whole core, proto. Source: PROTOCOL.md "Speed", "Moves".
+ */
+#include "world/command/router.h"
+
+#include "common/log.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Why the move may not be; 0: it may, and its credit is spent. */
+static int check(struct world *w, const struct session *s, uint32_t slot, const struct message *m,
+                 struct mono now)
+{
+    struct entities *e = &w->entities;
+    double dx = m->move_req.x - e->x[slot], dy = m->move_req.y - e->y[slot], distance;
+
+    if (!scene_inside(&w->scene, m->move_req.x, m->move_req.y)) {
+        w->metrics.moves_bounds++;
+        log_often(LOG_INFO,
+                  "world #%u move rejected: (%.2f, %.2f) is outside the scene session=%" PRIu64
+                  " peer=%s",
+                  e->id[slot], m->move_req.x, m->move_req.y, s->sid, s->peer);
+        return PE_MOVE_BOUNDS;
+    }
+    distance = sqrt(dx * dx + dy * dy);
+    if (!motion_spend(&e->motion[slot], &w->motion, distance, now)) {
+        w->metrics.moves_speed++;
+        log_often(LOG_INFO,
+                  "world #%u move rejected: %.2f units / %.0f ms exceeds %g units/s "
+                  "session=%" PRIu64 " peer=%s",
+                  e->id[slot], distance,
+                  1000 * fmax(motion_credit(&e->motion[slot], &w->motion, now), 0),
+                  w->config.max_speed, s->sid, s->peer);
+        return PE_MOVE_SPEED;
+    }
+    return 0;
+}
+
+int cmd_move(struct world *w, struct session_ref who, const struct message *m, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    struct message answer = {.cmd = CMD_MOVE_RESP, .seq = m->seq};
+    struct entities *e = &w->entities;
+    uint32_t slot = s->entity.slot;
+    bool moved;
+    int err = check(w, s, slot, m, now);
+
+    if (err != 0)
+        return err;
+
+    moved = e->x[slot] != m->move_req.x || e->y[slot] != m->move_req.y;
+    e->x[slot] = m->move_req.x;
+    e->y[slot] = m->move_req.y;
+    if (m->move_req.has_dir)
+        e->dir[slot] = motion_turn(m->move_req.dir);
+    if (m->move_req.has_speed)
+        e->speed[slot] =
+            m->move_req.speed < w->config.max_speed ? m->move_req.speed : w->config.max_speed;
+    entities_mark(e, slot, moved ? ENTITY_MOVED : 0);
+    w->metrics.moves_ok++;
+
+    answer.move_resp.x = e->x[slot];
+    answer.move_resp.y = e->y[slot];
+    router_answer(w, s, &answer);
+    return 0;
+}

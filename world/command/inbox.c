@@ -1,0 +1,158 @@
+/* world/command/inbox.c: see the header. */
+#include "world/command/inbox.h"
+
+#include "common/err.h"
+#include "common/log.h"
+#include "proto/link.h"
+#include "world/command/router.h"
+#include "world/interest/pause.h"
+
+#include <inttypes.h>
+
+int inbox_link_up(struct world *w, struct span id, struct mono now, struct link_ref *out,
+                  struct link_ref *replaced)
+{
+    struct link_ref older;
+    int err;
+
+    w->now = now;
+    *replaced = (struct link_ref){0};
+    if (sessions_link_named(&w->sessions, id, &older)) {
+        inbox_link_down(w, older, now);
+        *replaced = older;
+    }
+    err = sessions_link_open(&w->sessions, id, out);
+    if (err != 0)
+        w->metrics.links_full++;
+    return err;
+}
+
+void inbox_link_down(struct world *w, struct link_ref link, struct mono now)
+{
+    struct session_link *l;
+
+    w->now = now;
+    if (!sessions_link_find(&w->sessions, link, &l))
+        return;
+    while (l->first != SLOTS_NONE) {
+        uint32_t slot = l->first;
+
+        inbox_session_end(w, (struct session_ref){slot, w->sessions.slots.gen[slot]}, now);
+    }
+    sessions_link_close(&w->sessions, link);
+}
+
+void inbox_session_end(struct world *w, struct session_ref who, struct mono now)
+{
+    struct session *s;
+
+    if (!sessions_find(&w->sessions, who, &s))
+        return;
+    cmd_enter_undo(w, s, now);
+    if (s->next_id != 0)
+        id_pool_return(&w->ids, s->next_id);
+    pause_end(w, s);
+    sessions_end(&w->sessions, who);
+    w->metrics.sessions_ended++;
+}
+
+void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, struct mono now)
+{
+    struct session *s;
+
+    if (!sessions_find(&w->sessions, who, &s))
+        return;
+    log_often(LOG_INFO, "session kicked: %s session=%" PRIu64 " peer=%s", protocol_error_name(code),
+              s->sid, s->peer);
+    outbox_close(&w->outbox, s->link, s->sid, code, protocol_error_text(code));
+    inbox_session_end(w, who, now);
+}
+
+static void take_open(struct world *w, struct link_ref link, const struct link_frame *f,
+                      struct mono now)
+{
+    struct session_ref who;
+    int err = sessions_open(&w->sessions, link, f->session, f->text, &who);
+
+    if (err == 0) {
+        w->metrics.sessions_opened++;
+    } else if (err == E_FULL) {
+        w->metrics.sessions_full++;
+        outbox_close(&w->outbox, link, f->session, PE_UNAVAILABLE, "the world is full");
+    } else { /* it is open: whichever of the two is meant, neither is known for sure */
+        w->metrics.sessions_doubled++;
+        if (sessions_by_sid(&w->sessions, link, f->session, &who))
+            inbox_session_end(w, who, now);
+        outbox_close(&w->outbox, link, f->session, 0, "session was open");
+    }
+}
+
+static int take_data(struct world *w, struct link_ref link, const struct link_frame *f,
+                     struct mono now)
+{
+    struct session_ref who;
+
+    if (!sessions_by_sid(&w->sessions, link, f->session, &who)) {
+        w->metrics.sessions_unknown++;
+        outbox_close(&w->outbox, link, f->session, 0, "no such session");
+        return 0;
+    }
+    for (uint32_t i = 0; i < f->n_bodies; i++) {
+        int err = router_dispatch(w, who, f->bodies[i], now);
+
+        if (err != 0) {
+            w->metrics.bodies_bad++;
+            return err;
+        }
+    }
+    return 0;
+}
+
+static void take_congestion(struct world *w, struct link_ref link, const struct link_frame *f,
+                            struct mono now)
+{
+    struct session_ref who;
+    struct session *s;
+
+    if (!sessions_by_sid(&w->sessions, link, f->session, &who) ||
+        !sessions_find(&w->sessions, who, &s)) {
+        w->metrics.sessions_unknown++;
+        return;
+    }
+    if (!f->on) {
+        pause_end(w, s);
+    } else if (pause_begin(w, s) != 0) {
+        w->metrics.pauses_refused++;
+        inbox_session_kick(w, who, PE_SLOW, now);
+    }
+}
+
+int inbox_frame(struct world *w, struct link_ref link, struct span body, struct mono now)
+{
+    struct link_frame f;
+    struct session_ref who;
+    struct session_link *l;
+    int err = link_read(body, &f);
+
+    w->now = now;
+    if (err != 0)
+        return err;
+    if (!sessions_link_find(&w->sessions, link, &l))
+        return E_BAD;
+    switch (f.kind) {
+    case LINK_OPEN:
+        take_open(w, link, &f, now);
+        return 0;
+    case LINK_DATA:
+        return take_data(w, link, &f, now);
+    case LINK_CLOSE:
+        if (sessions_by_sid(&w->sessions, link, f.session, &who))
+            inbox_session_end(w, who, now);
+        return 0;
+    case LINK_CONGESTION:
+        take_congestion(w, link, &f, now);
+        return 0;
+    default:
+        return E_BAD; /* hello, ping and pong end at the edge; the rest is the world's to send */
+    }
+}

@@ -1,0 +1,103 @@
+/* world/interest/events.c: see the header.
+ * The order comes from a radix sort over (id, index), one pass for each byte of the largest id,
+ * and one copy of each event.
+ */
+#include "world/interest/events.h"
+
+#include "common/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RADIX 256
+
+int events_init(struct events *e, uint32_t cap)
+{
+    memset(e, 0, sizeof(*e));
+    e->cap = cap;
+    for (int i = 0; i < EVENT_TYPES; i++) {
+        e->list[i] = malloc(cap * sizeof(*e->list[i]));
+        if (!e->list[i]) {
+            events_fini(e);
+            return E_NOMEM;
+        }
+    }
+    e->keys[0] = malloc(cap * sizeof(*e->keys[0]));
+    e->keys[1] = malloc(cap * sizeof(*e->keys[1]));
+    e->copy = malloc(cap * sizeof(*e->copy));
+    if (!e->keys[0] || !e->keys[1] || !e->copy) {
+        events_fini(e);
+        return E_NOMEM;
+    }
+    return 0;
+}
+
+void events_fini(struct events *e)
+{
+    for (int i = 0; i < EVENT_TYPES; i++)
+        free(e->list[i]);
+    free(e->keys[0]);
+    free(e->keys[1]);
+    free(e->copy);
+    memset(e, 0, sizeof(*e));
+}
+
+void events_add(struct events *e, enum event_type type, const struct event *ev)
+{
+    ASSERT(e->n[type] < e->cap);
+    e->list[type][e->n[type]++] = *ev;
+}
+
+/* One stable pass of the radix sort by the byte at `shift` of the key. */
+static void pass(const uint64_t *in, uint64_t *out, uint32_t n, unsigned shift)
+{
+    uint32_t start[RADIX] = {0}, sum = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        start[in[i] >> shift & (RADIX - 1)]++;
+    for (uint32_t i = 0; i < RADIX; i++) {
+        uint32_t count = start[i];
+
+        start[i] = sum;
+        sum += count;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        out[start[in[i] >> shift & (RADIX - 1)]++] = in[i];
+}
+
+static void sort_list(struct events *e, struct event *list, uint32_t n)
+{
+    uint64_t *a = e->keys[0], *b = e->keys[1];
+    uint32_t bits = 0; /* of all ids */
+
+    for (uint32_t i = 0; i < n; i++) {
+        a[i] = (uint64_t)list[i].id << 32 | i;
+        bits |= list[i].id;
+    }
+    for (unsigned shift = 0; shift < 32 && bits >> shift != 0; shift += 8) {
+        uint64_t *t = a;
+
+        pass(a, b, n, shift + 32);
+        a = b;
+        b = t;
+    }
+    memcpy(e->copy, list, n * sizeof(*list));
+    for (uint32_t i = 0; i < n; i++)
+        list[i] = e->copy[(uint32_t)a[i]];
+}
+
+void events_sort(struct events *e)
+{
+    for (int i = 0; i < EVENT_TYPES; i++) {
+        if (e->n[i] > 1)
+            sort_list(e, e->list[i], e->n[i]);
+    }
+}
+
+void events_clear(struct events *e)
+{
+    for (int i = 0; i < EVENT_TYPES; i++) {
+        e->count[i] += e->n[i];
+        e->n[i] = 0;
+    }
+}

@@ -1,0 +1,137 @@
+/* world/interest/pause.c: see the header.
+ * The words lie in a block of chunks like those of the known lists.
+ */
+#include "world/interest/pause.h"
+
+#include "common/err.h"
+#include "world/interest/fanout.h"
+
+static uint64_t pack_place(const struct entity_wire *w)
+{
+    return (uint64_t)(uint32_t)w->qx << 32 | (uint32_t)w->qy;
+}
+
+static uint64_t pack_turn(const struct entity_wire *w)
+{
+    return (uint64_t)w->dir << 8 | w->speed;
+}
+
+static struct entity_wire unpack(const uint64_t *words)
+{
+    return (struct entity_wire){
+        .qx = (int32_t)(uint32_t)(words[1] >> 32),
+        .qy = (int32_t)(uint32_t)words[1],
+        .dir = (uint8_t)(words[2] >> 8),
+        .speed = (uint8_t)words[2],
+    };
+}
+
+/* Keep what the viewer was told so far. */
+static int keep(struct world *w, uint32_t viewer)
+{
+    const uint64_t *keys = known_keys(&w->sight.known, viewer);
+    uint32_t n = known_count(&w->sight.known, viewer);
+    uint64_t *out;
+
+    if (n == 0 || known_count(&w->paused, viewer) > 0)
+        return 0; /* nothing, or it was not exact since the pause before */
+    if (known_reserve(&w->paused, viewer, n * PAUSE_WORDS) != 0)
+        return E_FULL;
+    out = w->paused.keys + w->paused.lists[viewer].at;
+    w->paused.lists[viewer].n = n * PAUSE_WORDS;
+    w->paused.pairs += n * PAUSE_WORDS;
+    for (uint32_t i = 0; i < n; i++) {
+        /* Of one who ended since the last tick the words are of no use, and never asked for. */
+        const struct entity_wire *told = &w->entities.told[known_slot(keys[i])].wire;
+
+        *out++ = keys[i];
+        *out++ = pack_place(told);
+        *out++ = pack_turn(told);
+    }
+    return 0;
+}
+
+int pause_begin(struct world *w, struct session *s)
+{
+    uint32_t viewer;
+
+    if (s->paused)
+        return 0;
+    if (entities_find(&w->entities, s->entity, &viewer)) {
+        int err = keep(w, viewer);
+
+        if (err != 0)
+            return err;
+    }
+    s->paused = true;
+    w->n_paused++;
+    w->metrics.pauses++;
+    return 0;
+}
+
+void pause_end(struct world *w, struct session *s)
+{
+    uint32_t viewer;
+
+    if (!s->paused)
+        return;
+    s->paused = false;
+    w->n_paused--;
+    if (entities_find(&w->entities, s->entity, &viewer))
+        sight_again(&w->sight, viewer);
+}
+
+void pause_forget(struct world *w, uint32_t viewer)
+{
+    (void)known_clear(&w->paused, viewer);
+}
+
+bool pause_resuming(const struct world *w, uint32_t viewer)
+{
+    return known_count(&w->paused, viewer) > 0;
+}
+
+void pause_look(struct world *w, uint32_t viewer)
+{
+    const uint64_t *keys = known_keys(&w->sight.known, viewer);
+    uint32_t n = known_count(&w->sight.known, viewer);
+    const struct sight_diff *d = &w->sight.diffs[viewer];
+    struct pause_cursor c;
+    uint32_t added = 0;
+
+    pause_cursor_start(&c, w, viewer);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t slot = known_slot(keys[i]);
+        struct entity_wire now;
+
+        if (added < d->n_added && d->added[added] == keys[i]) {
+            added++;
+            continue;
+        }
+        if (w->entities.id[slot] != known_id(keys[i]))
+            continue;
+        now = fanout_wire(w, slot);
+        if (pause_changes(&c, w, keys[i]) & EVENT_TELL_FAR)
+            w->entities.seen_new[slot] = w->tick;
+        else if (fanout_changes(&c.told, &now) & EVENT_TELL_FAR)
+            w->entities.seen_new[slot] = w->tick;
+    }
+}
+
+void pause_cursor_start(struct pause_cursor *c, const struct world *w, uint32_t viewer)
+{
+    *c = (struct pause_cursor){
+        .words = known_keys(&w->paused, viewer),
+        .n = known_count(&w->paused, viewer) / PAUSE_WORDS,
+    };
+}
+
+uint8_t pause_changes(struct pause_cursor *c, const struct world *w, uint64_t key)
+{
+    while (c->at < c->n && c->words[c->at * PAUSE_WORDS] < key)
+        c->at++;
+    ASSERT(c->at < c->n);
+    ASSERT(c->words[c->at * PAUSE_WORDS] == key);
+    c->told = unpack(c->words + c->at * PAUSE_WORDS);
+    return fanout_changes(&c->told, &w->entities.told[known_slot(key)].wire);
+}

@@ -1,0 +1,36 @@
+/* world/interest/pause.h: viewers whose clients do not drain.
+ * While a viewer is paused it is told nothing and its known list stays as it is. What it was last
+ * told of each is kept from the pause on, so that the first batch afterwards makes its knowledge
+ * exact: gone, new, and a record for just those that are another on the wire.
+ * Pure. May touch: world. On trouble: no room to keep it is E_FULL; the session has to go.
+ */
+#pragma once
+
+#include "world/world.h"
+
+/* What one viewer was told of one entity, in three words of the block: key, place, turn. */
+#define PAUSE_WORDS 3
+
+/* Its client does not drain. Again is fine. 0, or E_FULL (nothing changed). */
+int pause_begin(struct world *w, struct session *s) MUST_CHECK;
+/* It drains: the next tick's batch is exact. */
+void pause_end(struct world *w, struct session *s);
+/* The viewer is no more, or is exact again. */
+void pause_forget(struct world *w, uint32_t viewer);
+
+/* Was it paused, and is this the tick that makes it exact? (Its session is not paused.) */
+bool pause_resuming(const struct world *w, uint32_t viewer);
+/* After its sight was looked at: whoever it will be told of by remove and add is told to everybody
+ * in this tick, so that all know the same. */
+void pause_look(struct world *w, uint32_t viewer);
+
+/* Walks what was kept; to be asked in ascending order of keys. */
+struct pause_cursor {
+    const uint64_t *words; /* [n * PAUSE_WORDS] */
+    uint32_t n, at;
+    struct entity_wire told; /* what the last one asked for was told as */
+};
+void pause_cursor_start(struct pause_cursor *c, const struct world *w, uint32_t viewer);
+/* EVENT_TELL_* bits between what it was told and what the others were told last. The key was known
+ * when the pause began (asserted). */
+uint8_t pause_changes(struct pause_cursor *c, const struct world *w, uint64_t key);

@@ -1,0 +1,120 @@
+/* world/state/entity.c: see the header. */
+#include "world/state/entity.h"
+
+#include "common/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int entities_init(struct entities *e, uint32_t cap)
+{
+    memset(e, 0, sizeof(*e));
+    e->cap = cap;
+    if (slots_init(&e->slots, cap) != 0)
+        return E_NOMEM;
+    e->x = calloc(cap, sizeof(*e->x));
+    e->y = calloc(cap, sizeof(*e->y));
+    e->dir = calloc(cap, sizeof(*e->dir));
+    e->speed = calloc(cap, sizeof(*e->speed));
+    e->id = calloc(cap, sizeof(*e->id));
+    e->flags = calloc(cap, sizeof(*e->flags));
+    e->seen_new = calloc(cap, sizeof(*e->seen_new));
+    e->told = calloc(cap, sizeof(*e->told));
+    e->motion = calloc(cap, sizeof(*e->motion));
+    e->cold = calloc(cap, sizeof(*e->cold));
+    e->alive = calloc(cap, sizeof(*e->alive));
+    e->alive_at = calloc(cap, sizeof(*e->alive_at));
+    e->dirty = calloc(cap, sizeof(*e->dirty));
+    e->dirty_at = calloc(cap, sizeof(*e->dirty_at));
+    if (!e->x || !e->y || !e->dir || !e->speed || !e->id || !e->flags || !e->seen_new || !e->told ||
+        !e->motion || !e->cold || !e->alive || !e->alive_at || !e->dirty || !e->dirty_at) {
+        entities_fini(e);
+        return E_NOMEM;
+    }
+    return 0;
+}
+
+void entities_fini(struct entities *e)
+{
+    slots_fini(&e->slots);
+    free(e->x);
+    free(e->y);
+    free(e->dir);
+    free(e->speed);
+    free(e->id);
+    free(e->flags);
+    free(e->seen_new);
+    free(e->told);
+    free(e->motion);
+    free(e->cold);
+    free(e->alive);
+    free(e->alive_at);
+    free(e->dirty);
+    free(e->dirty_at);
+    memset(e, 0, sizeof(*e));
+}
+
+int entities_add(struct entities *e, const struct entity_birth *b, struct entity_ref *out)
+{
+    uint32_t slot, gen;
+    int err = slots_take(&e->slots, &slot, &gen);
+
+    if (err != 0)
+        return err;
+    ASSERT(b->id != 0);
+    ASSERT(b->name.n <= PROTO_NAME_MAX);
+    e->x[slot] = b->x;
+    e->y[slot] = b->y;
+    e->dir[slot] = 0;
+    e->speed[slot] = 0;
+    e->id[slot] = b->id;
+    e->flags[slot] = 0;
+    e->seen_new[slot] = 0;
+    e->told[slot] = (struct entity_told){0};
+    motion_start(&e->motion[slot], b->now);
+    e->cold[slot] = (struct entity_cold){
+        .name_len = (uint8_t)b->name.n, .kind = b->kind, .session = b->session};
+    memcpy(e->cold[slot].name, b->name.p, b->name.n);
+    e->alive_at[slot] = e->alive_count;
+    e->alive[e->alive_count++] = slot;
+    entities_mark(e, slot, ENTITY_NEW);
+    *out = (struct entity_ref){slot, gen};
+    return 0;
+}
+
+void entities_remove(struct entities *e, struct entity_ref ref)
+{
+    uint32_t slot = ref.slot, last;
+
+    ASSERT(slots_alive(&e->slots, slot, ref.gen));
+    e->flags[slot] = 0; /* it stays on the dirty list, which skips whoever is not marked */
+    e->id[slot] = 0;
+    last = e->alive[--e->alive_count];
+    e->alive[e->alive_at[slot]] = last;
+    e->alive_at[last] = e->alive_at[slot];
+    slots_give(&e->slots, slot, ref.gen);
+}
+
+bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *slot)
+{
+    if (!slots_alive(&e->slots, ref.slot, ref.gen))
+        return false;
+    *slot = ref.slot;
+    return true;
+}
+
+struct entity_ref entities_ref(const struct entities *e, uint32_t slot)
+{
+    return (struct entity_ref){slot, e->slots.gen[slot]};
+}
+
+void entities_mark(struct entities *e, uint32_t slot, uint8_t flags)
+{
+    uint32_t at = e->dirty_at[slot];
+
+    if (at >= e->dirty_count || e->dirty[at] != slot) {
+        e->dirty_at[slot] = e->dirty_count;
+        e->dirty[e->dirty_count++] = slot;
+    }
+    e->flags[slot] |= (uint8_t)(flags | ENTITY_DIRTY);
+}

@@ -1,0 +1,88 @@
+/* world/tick.c: see the header. */
+#include "world/tick.h"
+
+#include "world/interest/fanout.h"
+#include "world/interest/pause.h"
+
+/* Ends a phase: adds the time since `*at` to its histogram. */
+static void phase_end(struct world *w, enum world_phase phase, int64_t *at)
+{
+    int64_t now;
+
+    if (!w->ops.clock_ns)
+        return;
+    now = w->ops.clock_ns(w->ops.arg);
+    hist_add(&w->phase_ns[phase], now > *at ? (uint64_t)(now - *at) : 0);
+    *at = now;
+}
+
+/* Each of the dirty goes to the cell of its place. Returns where they stood: [dirty_count]. */
+static const uint32_t *grid_phase(struct world *w)
+{
+    struct entities *e = &w->entities;
+    struct grid *g = &w->scene.grid;
+    uint32_t *from = arena_take(&w->scratch, e->dirty_count * sizeof(*from));
+
+    ASSERT(from); /* the arena is empty, and larger than a word for each entity */
+    for (uint32_t i = 0; i < e->dirty_count; i++) {
+        uint32_t slot = e->dirty[i], to;
+
+        from[i] = g->cell[slot];
+        if (!(e->flags[slot] & (ENTITY_MOVED | ENTITY_NEW)))
+            continue;
+        to = grid_cell(g, e->x[slot], e->y[slot]);
+        if (from[i] != GRID_NONE)
+            g->touched[from[i]] = w->tick;
+        g->touched[to] = w->tick;
+        grid_put(g, slot, to);
+    }
+    return from;
+}
+
+static void sight_phase(struct world *w)
+{
+    struct entities *e = &w->entities;
+
+    for (uint32_t i = 0; i < e->alive_count; i++) {
+        uint32_t viewer = e->alive[i];
+        struct session *s;
+
+        w->sight.diffs[viewer] = (struct sight_diff){0};
+        if (!sessions_find(&w->sessions, e->cold[viewer].session, &s) || s->paused)
+            continue;
+        sight_look(&w->sight, e, &w->scene.grid, &w->scratch, viewer, w->tick);
+        if (pause_resuming(w, viewer))
+            pause_look(w, viewer);
+    }
+}
+
+static void fanout_phase(struct world *w)
+{
+    fanout_encode(w);
+    for (uint32_t i = 0; i < w->entities.alive_count; i++)
+        fanout_viewer(w, w->entities.alive[i]);
+    fanout_clear(w);
+}
+
+void tick_run(struct world *w, struct mono now)
+{
+    int64_t start = w->ops.clock_ns ? w->ops.clock_ns(w->ops.arg) : 0, at = start;
+    const uint32_t *from;
+
+    ASSERT(w->scratch.used == 0);
+    w->tick++;
+    w->now = now;
+    w->metrics.ticks++;
+    schedule_run(&w->schedule, w, w->tick, now);
+    from = grid_phase(w);
+    phase_end(w, PHASE_GRID, &at);
+    sight_phase(w);
+    phase_end(w, PHASE_SIGHT, &at);
+    fanout_decide(w, from);
+    phase_end(w, PHASE_EVENTS, &at);
+    fanout_phase(w);
+    phase_end(w, PHASE_FANOUT, &at);
+    arena_rewind(&w->scratch, 0);
+    if (w->ops.clock_ns)
+        hist_add(&w->tick_ns, at > start ? (uint64_t)(at - start) : 0);
+}

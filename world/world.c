@@ -1,0 +1,212 @@
+/* world/world.c: see the header. */
+#include "world/world.h"
+
+#include "common/err.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORLD_PI 3.14159265358979323846
+
+/* Jobs and their periods, in ticks. */
+#define WORLD_IDS_EVERY    20
+#define WORLD_GAUGES_EVERY 20
+
+static uint32_t entities_max(const struct world_config *c)
+{
+    return c->max_entities ? (uint32_t)c->max_entities : WORLD_ENTITIES_MAX;
+}
+
+static uint32_t sessions_max(const struct world_config *c)
+{
+    return c->max_sessions ? (uint32_t)c->max_sessions : 2 * entities_max(c);
+}
+
+int world_check(const struct world_config *c, char *why, size_t why_cap)
+{
+    double reach = c->aoi_radius + c->aoi_hysteresis;
+    struct scene_spawn_rule spawn;
+
+    if (!(reach / c->quantum < PROTO_RADIUS_QUANTA)) {
+        snprintf(why, why_cap,
+                 "-aoi-radius: %g with -aoi-hysteresis %g must stay below %g units, which is %d "
+                 "times -quantum",
+                 c->aoi_radius, c->aoi_hysteresis, PROTO_RADIUS_QUANTA * c->quantum,
+                 PROTO_RADIUS_QUANTA);
+        return E_RANGE;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (!(fabs(c->bounds[i]) / c->quantum < INT32_MAX / 2)) {
+            snprintf(why, why_cap, "-bounds: %g must stay below %g units with -quantum %g",
+                     c->bounds[i], INT32_MAX / 2 * c->quantum, c->quantum);
+            return E_RANGE;
+        }
+    }
+    if (scene_spawn_parse(c->spawn, &spawn) != 0) {
+        snprintf(why, why_cap, "-spawn: \"%s\": must be line, uniform or x,y,r", c->spawn);
+        return E_RANGE;
+    }
+    if (c->max_entities > WORLD_ENTITIES_MAX) {
+        snprintf(why, why_cap, "-max-entities: %" PRIu64 ": must be at most %u", c->max_entities,
+                 WORLD_ENTITIES_MAX);
+        return E_RANGE;
+    }
+    if (c->max_sessions > 4 * (uint64_t)WORLD_ENTITIES_MAX) {
+        snprintf(why, why_cap, "-max-sessions: %" PRIu64 ": must be at most %u", c->max_sessions,
+                 4 * WORLD_ENTITIES_MAX);
+        return E_RANGE;
+    }
+    return 0;
+}
+
+static void job_ids(struct world *w, struct mono now)
+{
+    id_pool_wake(&w->ids, now);
+}
+
+static void job_gauges(struct world *w, struct mono now)
+{
+    (void)now;
+    world_gauges(w);
+}
+
+static int rooms_init(struct world *w)
+{
+    const struct world_config *c = &w->config;
+    uint32_t cap = entities_max(c);
+    double reach = c->aoi_radius + c->aoi_hysteresis;
+    struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis};
+    struct scene_spawn_rule spawn;
+    size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
+
+    if (scene_spawn_parse(c->spawn, &spawn) != 0)
+        return E_RANGE;
+    if (scene_init(&w->scene, span_text(SCENE_DEFAULT), c->bounds, spawn, reach, cap) != 0 ||
+        entities_init(&w->entities, cap) != 0 ||
+        id_pool_init(&w->ids, cap + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
+        sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
+        sight_init(&w->sight, rules, cap, c->max_pairs) != 0 ||
+        known_init(&w->paused, cap, c->max_pairs) != 0 || events_init(&w->events, 2 * cap) != 0 ||
+        outbox_init(&w->outbox, w->ops.drain, w->ops.arg) != 0 ||
+        arena_init(&w->scratch, scratch) != 0 ||
+        message_reader_create(PROTO_FRAME_MAX, &w->reader) != 0)
+        return E_NOMEM;
+    w->tells = calloc(cap, sizeof(*w->tells));
+    w->jumped = calloc(cap, sizeof(*w->jumped));
+    w->batch = malloc(WORLD_BATCH_BYTES);
+    w->moves = malloc(PROTO_BATCH_MAX);
+    return w->tells && w->jumped && w->batch && w->moves ? 0 : E_NOMEM;
+}
+
+int world_create(const struct world_config *c, const struct world_ops *ops, struct world **out,
+                 char *why, size_t why_cap)
+{
+    struct world *w;
+    int err = world_check(c, why, why_cap);
+
+    if (err != 0)
+        return err;
+    w = calloc(1, sizeof(*w));
+    if (!w) {
+        snprintf(why, why_cap, "%s", err_text(E_NOMEM));
+        return E_NOMEM;
+    }
+    w->config = *c;
+    w->ops = *ops;
+    w->motion =
+        (struct motion_rules){c->max_speed, (double)c->move_burst_ns / (double)CLOCK_NS_PER_S};
+    w->dir_epsilon = c->dir_epsilon * WORLD_PI / 180;
+    rng_init(&w->rng, c->seed);
+    err = rooms_init(w);
+    if (err != 0) {
+        snprintf(why, why_cap, "%s", err_text(err));
+        world_destroy(w);
+        return err;
+    }
+    schedule_add(&w->schedule, "ids", WORLD_IDS_EVERY, job_ids);
+    schedule_add(&w->schedule, "gauges", WORLD_GAUGES_EVERY, job_gauges);
+    *out = w;
+    return 0;
+}
+
+void world_destroy(struct world *w)
+{
+    if (!w)
+        return;
+    free(w->moves);
+    free(w->batch);
+    free(w->jumped);
+    free(w->tells);
+    message_reader_destroy(w->reader);
+    arena_fini(&w->scratch);
+    outbox_fini(&w->outbox);
+    events_fini(&w->events);
+    known_fini(&w->paused);
+    sight_fini(&w->sight);
+    sessions_fini(&w->sessions);
+    id_pool_fini(&w->ids);
+    entities_fini(&w->entities);
+    scene_fini(&w->scene);
+    free(w);
+}
+
+void world_gauges(struct world *w)
+{
+    struct world_metrics *m = &w->metrics;
+
+    m->sessions = w->sessions.slots.live;
+    m->sessions_logged = w->sessions.logged;
+    m->entities = w->entities.alive_count;
+    m->links = w->sessions.links_slots.live;
+    m->aoi_known = w->sight.known.pairs;
+    m->sight_deferred = w->sight.deferred;
+    m->viewers_paused = w->n_paused;
+    m->events_leave = w->events.count[EVENT_LEAVE];
+    m->events_enter = w->events.count[EVENT_ENTER];
+    m->events_update = w->events.count[EVENT_UPDATE];
+    m->events_stale = w->events.stale;
+    m->link_frames_out = w->outbox.frames;
+    m->link_bytes_out = w->outbox.bytes;
+}
+
+static void validate_entity(const struct world *w, uint32_t slot)
+{
+    const struct entities *e = &w->entities;
+    const uint64_t *keys = known_keys(&w->sight.known, slot);
+    const struct session *s = &w->sessions.list[e->cold[slot].session.slot];
+
+    ASSERT(e->id[slot] != 0);
+    ASSERT(scene_inside(&w->scene, e->x[slot], e->y[slot]));
+    ASSERT((w->scene.grid.cell[slot] == GRID_NONE) == ((e->flags[slot] & ENTITY_NEW) != 0));
+    ASSERT(w->tells[slot].len == 0);
+    ASSERT(w->jumped[slot] == 0);
+    for (uint32_t i = 1; i < known_count(&w->sight.known, slot); i++)
+        ASSERT(keys[i - 1] < keys[i]);
+    if (s->state == SESSION_INSIDE && s->entity.slot == slot)
+        ASSERT(s->entity.gen == e->slots.gen[slot]);
+}
+
+void world_validate(const struct world *w)
+{
+    const struct sight *s = &w->sight;
+    const struct entities *e = &w->entities;
+    uint64_t pairs = 0, inside = 0;
+
+    ASSERT(w->scratch.used == 0);
+    ASSERT(e->alive_count == e->slots.live);
+    for (uint32_t i = 0; i < e->alive_count; i++) {
+        ASSERT(e->alive_at[e->alive[i]] == i);
+        validate_entity(w, e->alive[i]);
+    }
+    for (uint32_t i = 0; i < s->known.viewers; i++)
+        pairs += known_count(&s->known, i);
+    ASSERT(pairs == s->known.pairs);
+    ASSERT(s->added - s->removed - s->cleared == s->known.pairs);
+    for (uint32_t i = 0; i < w->sessions.slots.cap; i++) {
+        if (w->sessions.slots.gen[i] & 1)
+            inside += w->sessions.list[i].state == SESSION_INSIDE;
+    }
+    ASSERT(inside == w->sessions.inside);
+}
