@@ -248,6 +248,19 @@ static void say_number(struct connection *c, enum link_kind kind, uint64_t numbe
     write_frames(c, span_written(&w));
 }
 
+/* Wake when the next ping is due, or our patience ends. */
+static void arm(struct connection *c, struct mono now)
+{
+    struct mono at = clock_add(c->heard, c->owner->options->link_timeout_ns);
+
+    if (!c->timer)
+        return;
+    if (is_up(c) && clock_since(c->ping_at, at) < 0)
+        at = c->ping_at;
+    c->wake_at = at;
+    loop_timer_arm(c->timer, clock_since(at, now));
+}
+
 /* --- in: false where the connection is over and must not be touched any more --------------------
  */
 
@@ -283,11 +296,14 @@ static bool take_hello(struct connection *c, struct span body, struct mono now)
     if (old && link_ref_equal(old->ref, replaced))
         end_with(old, END_REPLACED, sessions);
     c->ref = ref;
+    c->heard = now;
+    c->ping_at = clock_add(now, k->options->link_timeout_ns / PINGS);
     k->by_slot[ref.slot] = c;
     k->metrics->ups++;
     log_line(LOG_INFO, "gateway up id=%s peer=%s links=%" PRIu32, c->id, c->peer,
              k->world->sessions.links_slots.live);
     say_hello(c);
+    arm(c, now);
     return true;
 }
 
@@ -386,17 +402,6 @@ static const struct stream_ops link_stream_ops = {
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* Wake when the next ping is due, or our patience ends. */
-static void arm(struct connection *c, struct mono now)
-{
-    struct mono at = clock_add(c->heard, c->owner->options->link_timeout_ns);
-
-    if (is_up(c) && clock_since(c->ping_at, at) < 0)
-        at = c->ping_at;
-    c->wake_at = at;
-    loop_timer_arm(c->timer, clock_since(at, now));
-}
-
 static void on_timer(void *arg)
 {
     struct connection *c = arg;
@@ -430,7 +435,7 @@ static int connection_create(struct world_link *k, int fd, const char *peer)
         return E_NOMEM;
     }
     c->owner = k;
-    c->heard = c->ping_at = now;
+    c->heard = now;
     c->ending = (struct loop_deferred){.fn = on_ending, .arg = c};
     snprintf(c->peer, sizeof(c->peer), "%s", peer);
     int err = stream_create(k->loop, fd, &k->limits, &link_stream_ops, c, &c->stream);
@@ -441,8 +446,7 @@ static int connection_create(struct world_link *k, int fd, const char *peer)
         free(c);
         return err;
     }
-    if (c->timer)
-        arm(c, now);
+    arm(c, now);
     c->next = k->first;
     if (c->next)
         c->next->prev = c;

@@ -1,0 +1,205 @@
+/* tests/world/test_world_opts.c: the world's flags: what DESIGN fixes, and what is refused.
+ * Source: DESIGN, "Flags that are fixed"; CASES F02.
+ */
+#include "world/world_opts.h"
+
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "tests/leak.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define ARGS_MAX 4
+#define WHY_MAX  256
+
+/* Parse up to ARGS_MAX flags and check the rules between them. True where the world would start;
+ * else `why` has the line. */
+static bool starts_with(struct world_options *o, const char *const flags[ARGS_MAX],
+                        char why[WHY_MAX])
+{
+    char text[ARGS_MAX][128];
+    char *argv[ARGS_MAX + 1] = {text[0]};
+    struct opts *owner = NULL;
+    int argc = 1;
+    bool good;
+
+    strcpy(text[0], "aegis");
+    for (int i = 0; i < ARGS_MAX - 1 && flags[i]; i++) {
+        snprintf(text[argc], sizeof(text[argc]), "%s", flags[i]);
+        argv[argc] = text[argc];
+        argc++;
+    }
+    good = opts_parse(world_opts_table, world_opts_count, o, argc, argv, &owner, why, WHY_MAX) ==
+           OPTS_OK;
+    if (good)
+        good = world_opts_check(o, why, WHY_MAX) == 0;
+    opts_destroy(owner);
+    return good;
+}
+
+/* The flag is refused, in one line that names it. */
+static void expect_refused(const char *flag, const char *name)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    cr_assert(!starts_with(&o, (const char *const[ARGS_MAX]){flag}, why), "%s was taken", flag);
+    cr_expect(strstr(why, name), "%s: \"%s\" does not name %s", flag, why, name);
+    cr_expect_null(strchr(why, '\n'), "%s: more than a line", flag);
+}
+
+static void expect_taken(const char *flag)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    cr_expect(starts_with(&o, (const char *const[ARGS_MAX]){flag}, why), "%s: %s", flag, why);
+}
+
+Test(world_opts, the_defaults_are_those_of_the_table_of_fixed_flags)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    cr_assert(starts_with(&o, (const char *const[ARGS_MAX]){NULL}, why), "%s", why);
+    cr_expect_str_eq(o.listen, "127.0.0.1:19002");
+    cr_expect_eq(o.link_timeout_ns, 3 * CLOCK_NS_PER_S);
+    cr_expect_eq(o.log_level, LOG_INFO);
+    cr_expect_eq(o.log_format, LOG_TEXT);
+    cr_expect_eq(o.core.aoi_radius, 30.0);
+    cr_expect_eq(o.core.aoi_hysteresis, 0.0);
+    cr_expect_eq(o.core.tick_ns, 50 * CLOCK_NS_PER_MS);
+    cr_expect_eq(o.core.max_speed, 12.0);
+    cr_expect_eq(o.core.move_burst_ns, CLOCK_NS_PER_S);
+    cr_expect_eq(o.core.update_interval, 2);
+    cr_expect_eq(o.core.move_epsilon, 0.05);
+    cr_expect_eq(o.core.dir_epsilon, 1.0);
+    cr_expect_eq(o.core.quantum, 1.0 / 64);
+    cr_expect_str_eq(o.core.spawn, "line");
+    cr_expect_eq(o.core.bounds[0], -16384.0);
+    cr_expect_eq(o.core.bounds[1], -16384.0);
+    cr_expect_eq(o.core.bounds[2], 16384.0);
+    cr_expect_eq(o.core.bounds[3], 16384.0);
+    cr_expect_eq(o.core.max_entities, 65536);
+    cr_expect_eq(o.link_queue_soft, 8u << 20);
+    cr_expect_eq(o.link_queue_hard, 64u << 20);
+    cr_expect_eq(o.resume_window_ns, 0);
+    cr_expect_eq(o.status_ns, 0);
+    TEST_NO_LEAKS();
+}
+
+Test(world_opts, f02_a_value_out_of_range_is_refused_by_name)
+{
+    static const struct {
+        const char *flag, *name;
+    } cases[] = {
+        {"-aoi-radius=nan", "-aoi-radius"},
+        {"-aoi-radius=-1", "-aoi-radius"},
+        {"-aoi-radius=1e9", "-aoi-radius"},
+        {"-aoi-radius=0", "-aoi-radius"},
+        {"-aoi-radius=inf", "-aoi-radius"},
+        {"-aoi-hysteresis=-0.5", "-aoi-hysteresis"},
+        {"-tick=0", "-tick"},
+        {"-tick=0.5", "-tick"},
+        {"-tick=10001", "-tick"},
+        {"-tick=11s", "-tick"},
+        {"-max-speed=inf", "-max-speed"},
+        {"-max-speed=0", "-max-speed"},
+        {"-quantum=0", "-quantum"},
+        {"-quantum=1/0", "-quantum"},
+        {"-bounds=0,0,0,10", "-bounds"},
+        {"-bounds=0,0,10", "-bounds"},
+        {"-spawn=nowhere", "-spawn"},
+        {"-spawn=1,2,-3", "-spawn"},
+        {"-max-entities=1048577", "-max-entities"},
+        {"-max-entities=-1", "-max-entities"},
+        {"-status=1ms", "-status"},
+        {"-link-queue-hard=1MiB", "-link-queue-hard"},
+        {"-role=gateway", "-role"},
+        {"-upstream=127.0.0.1:1", "-upstream"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        expect_refused(cases[i].flag, cases[i].name);
+    TEST_NO_LEAKS();
+}
+
+Test(world_opts, f02_a_port_that_is_none_is_refused_by_name)
+{
+    static const char *const ports[] = {"abc", "", "3001x", "-1", "65536", "4294974296"};
+    char flag[64];
+
+    for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
+        snprintf(flag, sizeof(flag), "-listen=127.0.0.1:%s", ports[i]);
+        expect_refused(flag, "-listen");
+    }
+}
+
+Test(world_opts, the_ends_of_the_ranges_are_taken)
+{
+    static const char *const flags[] = {
+        "-tick=1",
+        "-tick=10s",
+        "-aoi-radius=255.9",
+        "-aoi-hysteresis=0",
+        "-move-burst=0",
+        "-move-epsilon=0",
+        "-dir-epsilon=0",
+        "-dir-epsilon=180",
+        "-max-entities=1",
+        "-session-requests=0",
+        "-link-timeout=0",
+        "-link-queue-soft=0",
+        "-link-queue-hard=0",
+        "-drain-timeout=0",
+        "-status=100ms",
+        "-spawn=uniform",
+        "-spawn=10,-20,5.5",
+        "-bounds=-1,-2,3,4",
+        "-listen=127.0.0.1:0",
+        "-listen=[::1]:65535",
+        "--seed=18446744073709551615",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+        expect_taken(flags[i]);
+}
+
+/* PROTOCOL.md, AoiMove: R + H stays below 16,384 quanta. */
+Test(world_opts, a_sight_that_the_packed_records_cannot_carry_is_refused)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    expect_refused("-aoi-radius=256", "-aoi-radius");
+    cr_expect(!starts_with(
+        &o, (const char *const[ARGS_MAX]){"-aoi-radius=200", "-aoi-hysteresis=56"}, why));
+    cr_expect(
+        starts_with(&o, (const char *const[ARGS_MAX]){"-aoi-radius=256", "-quantum=1/32"}, why),
+        "%s", why);
+}
+
+/* Until sessions can be resumed, LoginResp says so; a window would promise what is not there. */
+Test(world_opts, the_resume_window_takes_only_zero)
+{
+    expect_taken("-resume-window=0");
+    expect_refused("-resume-window=30s", "-resume-window");
+    expect_refused("-resume-window=1", "-resume-window");
+}
+
+Test(world_opts, a_hard_queue_limit_below_the_soft_one_is_refused)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    cr_assert(!starts_with(
+        &o, (const char *const[ARGS_MAX]){"-link-queue-soft=65MiB", "-link-queue-hard=64MiB"},
+        why));
+    cr_expect(strstr(why, "-link-queue-hard"), "%s", why);
+    cr_expect(
+        starts_with(
+            &o, (const char *const[ARGS_MAX]){"-link-queue-soft=65MiB", "-link-queue-hard=0"}, why),
+        "%s", why);
+}
