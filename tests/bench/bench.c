@@ -1,0 +1,152 @@
+/* tests/bench/bench.c: `bin/bench NAME [flags]`: one benchmark, or all of them, short.
+ * May touch: common/opts, the benchmarks.
+ */
+#include "tests/bench/bench.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/opts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct opt bench_opts[] = {
+    {.name = "n",
+     .type = OPT_UINT,
+     .offset = offsetof(struct bench_args, n),
+     .def = "10000",
+     .unit = "",
+     .min = 1,
+     .max = 1000000,
+     .help = "Entities"},
+    {.name = "neighbours",
+     .type = OPT_REAL,
+     .offset = offsetof(struct bench_args, neighbours),
+     .def = "50",
+     .unit = "",
+     .min = 0.001,
+     .max = 100000,
+     .help = "Others within the radius, on average"},
+    {.name = "ticks",
+     .type = OPT_UINT,
+     .offset = offsetof(struct bench_args, ticks),
+     .def = "100",
+     .unit = "",
+     .min = 1,
+     .max = 1000000,
+     .help = "Ticks that are measured"},
+    {.name = "moving",
+     .type = OPT_REAL,
+     .offset = offsetof(struct bench_args, move_share),
+     .def = "1",
+     .unit = "",
+     .min = 0,
+     .max = 1,
+     .zero_off = true,
+     .help = "Share of all that move"},
+    {.name = "workload",
+     .type = OPT_TEXT,
+     .offset = offsetof(struct bench_args, workload),
+     .def = "uniform",
+     .unit = "",
+     .help = "uniform, hotspot or mass"},
+    {.name = "seed",
+     .type = OPT_UINT,
+     .offset = offsetof(struct bench_args, seed),
+     .def = "1",
+     .unit = "",
+     .zero_off = true,
+     .help = "Seed of the walks"},
+    {.name = "json",
+     .type = OPT_BOOL,
+     .offset = offsetof(struct bench_args, json),
+     .def = "false",
+     .unit = "",
+     .help = "One JSON object a row"},
+};
+
+static const struct {
+    const char *name;
+    bench_fn *run;
+    const char *help;
+} benches[] = {
+    {"tick", bench_tick, "the whole tick of the core, by phase"},
+};
+
+int64_t bench_now_ns(void)
+{
+    return clock_mono().ns;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, size_t n)
+{
+    qsort(values, n, sizeof(*values), compare);
+    return n == 0 ? 0 : values[n / 2];
+}
+
+/* The short list that `make bench` runs. */
+static int run_all(void)
+{
+    static const struct {
+        uint64_t n;
+        double neighbours;
+        const char *workload;
+    } rows[] = {
+        {1000, 10, "uniform"},   {10000, 10, "uniform"}, {10000, 50, "uniform"},
+        {10000, 200, "uniform"}, {10000, 50, "hotspot"}, {1000, 50, "mass"},
+    };
+    int status = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows) && status == 0; i++) {
+        struct bench_args a = {.n = rows[i].n,
+                               .neighbours = rows[i].neighbours,
+                               .ticks = 60,
+                               .move_share = 1,
+                               .workload = rows[i].workload,
+                               .seed = 1};
+
+        status = bench_tick(&a);
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench_args a;
+    struct opts *o;
+    char why[256];
+
+    log_init("bench", LOG_WARN, LOG_TEXT);
+    if (argc < 2)
+        return run_all();
+    for (size_t i = 0; i < ARRAY_LEN(benches); i++) {
+        if (strcmp(argv[1], benches[i].name) != 0)
+            continue;
+        switch (opts_parse(bench_opts, ARRAY_LEN(bench_opts), &a, argc - 1, argv + 1, &o, why,
+                           sizeof(why))) {
+        case OPTS_OK: {
+            int status = benches[i].run(&a);
+
+            opts_destroy(o);
+            return status;
+        }
+        case OPTS_ERROR:
+            fprintf(stderr, "bench: %s\n", why);
+            return 2;
+        default:
+            opts_print_help(bench_opts, ARRAY_LEN(bench_opts), stdout);
+            return 0;
+        }
+    }
+    fprintf(stderr, "usage: bench [NAME [flags]]\n");
+    for (size_t i = 0; i < ARRAY_LEN(benches); i++)
+        fprintf(stderr, "  %-8s %s\n", benches[i].name, benches[i].help);
+    return 2;
+}

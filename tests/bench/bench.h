@@ -1,0 +1,27 @@
+/* tests/bench/bench.h: what the benchmarks share: arguments, time, medians.
+ * May touch: common.
+ */
+#pragma once
+
+#include "tests/bench/workload.h"
+
+#include <stdio.h>
+
+struct bench_args {
+    uint64_t n;        /* entities */
+    double neighbours; /* K */
+    uint64_t ticks;    /* measured */
+    double move_share; /* of all, that move */
+    const char *workload;
+    uint64_t seed;
+    bool json;
+};
+
+/* Returns the exit status. */
+typedef int bench_fn(const struct bench_args *a);
+
+bench_fn bench_tick;
+
+int64_t bench_now_ns(void);
+/* Sorts `values`. */
+double bench_median(double *values, size_t n);
