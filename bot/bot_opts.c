@@ -1,0 +1,53 @@
+/* bot/bot_opts.c: one row for each flag.
+ * May touch: common. On trouble: common/opts names the flag and the value.
+ */
+#include "bot/bot_opts.h"
+
+#include <string.h>
+
+#define AT(f) offsetof(struct bot_config, f)
+
+#define BOTS_MAX  1000000
+#define DAY_S     86400
+#define MOVES_MAX 1000 /* a second */
+
+/* clang-format off */
+const struct opt bot_opts[] = {
+    {.name = "mode", .type = OPT_CHOICE, .offset = AT(mode), .def = "smoke", .unit = "",
+     .choices = "smoke|wander",
+     .help = "smoke plays one scenario and says OK or FAILED, wander lets bots walk about"},
+    {.name = "addr", .type = OPT_ADDR, .offset = AT(addr), .def = "127.0.0.1:19001", .unit = "",
+     .help = "the gateway"},
+    {.name = "n", .type = OPT_UINT, .offset = AT(n), .def = "30", .unit = "bots", .min = 1,
+     .max = BOTS_MAX, .help = "how many bots walk"},
+    {.name = "seconds", .type = OPT_DURATION, .offset = AT(seconds_ns), .def = "0", .unit = "s",
+     .min = 0, .max = 365.0 * DAY_S, .help = "how long they walk; 0: until they are stopped"},
+    {.name = "rate", .type = OPT_REAL, .offset = AT(rate), .def = "10", .unit = "moves/s", .min = 0.01,
+     .max = MOVES_MAX, .zero_off = true, .help = "moves a second of each bot"},
+    {.name = "login-rate", .type = OPT_REAL, .offset = AT(login_rate), .def = "500",
+     .unit = "logins/s", .min = 0.1, .max = 1e6, .zero_off = true,
+     .help = "logins a second of all bots together"},
+    {.name = "seed", .type = OPT_UINT, .offset = AT(seed), .def = "0", .unit = "",
+     .help = "where the bots walk; 0: another way in each run"},
+    {.name = "timeout", .type = OPT_DURATION, .offset = AT(timeout_ns), .def = "30s", .unit = "s",
+     .min = 0.1, .max = DAY_S, .help = "for the smoke scenario as a whole, and for connecting"},
+    {.name = "log-level", .type = OPT_CHOICE, .offset = AT(log_level), .def = "info", .unit = "",
+     .choices = "debug|info|warn|error|off", .help = "the least important lines to log"},
+};
+/* clang-format on */
+
+const size_t bot_opts_n = ARRAY_LEN(bot_opts);
+
+bot_opts_print_fn *bot_opts_form(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i] + strspn(argv[i], "-");
+        if (a == argv[i] || a - argv[i] > 2)
+            continue;
+        if (strcmp(a, "help=markdown") == 0)
+            return opts_print_markdown;
+        if (strcmp(a, "help=config") == 0)
+            return opts_print_config;
+    }
+    return NULL;
+}

@@ -1,0 +1,27 @@
+/* bot/bot_opts.h: the bot's flags as a plain struct, and the one table they come from.
+ * May touch: common.
+ */
+#pragma once
+
+#include "common/opts.h"
+
+enum bot_mode { BOT_SMOKE, BOT_WANDER };
+
+struct bot_config {
+    int mode; /* enum bot_mode */
+    const char *addr;
+    uint64_t n;         /* bots */
+    int64_t seconds_ns; /* 0: until stopped */
+    double rate;        /* moves a second of each bot */
+    double login_rate;  /* logins a second of all; 0: off */
+    uint64_t seed;      /* 0: another one in each run */
+    int64_t timeout_ns; /* of the smoke scenario; of connecting */
+    int log_level;      /* enum log_level */
+};
+
+extern const struct opt bot_opts[];
+extern const size_t bot_opts_n;
+
+/* Another form of the help was asked: -help=markdown or -help=config. NULL: none. */
+typedef void bot_opts_print_fn(const struct opt *table, size_t n, FILE *to);
+bot_opts_print_fn *bot_opts_form(int argc, char **argv);
