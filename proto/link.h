@@ -3,14 +3,14 @@
  * bodies travel in it untouched, as bin. May touch: common, proto. msgpack-c in link.c only.
  * On trouble: E_BAD for whatever is not exactly a link frame.
  *
- *   hello       [0, version, gateway id, key]        both ways, first; the world answers with its own
- *   open        [1, session, peer]                   gateway to world
- *   data        [2, session, body, body, ...]        both ways; many bodies are one write
- *   data many   [3, [session, ...], body]            world to gateway
- *   close       [4, session, code, reason]           both ways; code 0: no Bye (it is gone, or was
- *                                                    unknown), else Bye code
- *   congestion  [5, session, on]                     gateway to world
- *   ping        [6, number], pong [7, number]        both ways
+ *   hello       [0, version, gateway id, key]    both ways, first; the world answers with its own
+ *   open        [1, session, peer]               gateway to world
+ *   data        [2, session, body, body, ...]    both ways; many bodies are one write
+ *   data many   [3, [session, ...], body]        world to gateway
+ *   close       [4, session, code, reason]       both ways; code 0: no Bye (it is gone, or was
+ *                                                unknown), else Bye code
+ *   congestion  [5, session, on]                 gateway to world
+ *   ping        [6, number], pong [7, number]    both ways
  */
 #pragma once
 
@@ -32,17 +32,17 @@ enum link_kind {
 
 struct link_frame {
     enum link_kind kind;
-    uint64_t session;      /* open, data, close, congestion */
-    uint32_t version;      /* hello */
-    struct span id, key;   /* hello */
-    struct span text;      /* open: peer; close: reason */
-    uint32_t code;         /* close */
-    bool on;               /* congestion */
-    uint64_t number;       /* ping, pong */
-    uint32_t n_bodies;     /* data: 1..LINK_BODIES_MAX; data many: 1 */
+    uint64_t session;    /* open, data, close, congestion */
+    uint32_t version;    /* hello */
+    struct span id, key; /* hello */
+    struct span text;    /* open: peer; close: reason */
+    uint32_t code;       /* close */
+    bool on;             /* congestion */
+    uint64_t number;     /* ping, pong */
+    uint32_t n_bodies;   /* data: 1..LINK_BODIES_MAX; data many: 1 */
     struct span bodies[LINK_BODIES_MAX];
-    uint32_t n_sessions;   /* data many: 1..LINK_MANY_MAX */
-    struct span sessions;  /* data many: raw msgpack integers; take with link_session_take */
+    uint32_t n_sessions;  /* data many: 1..LINK_MANY_MAX */
+    struct span sessions; /* data many: raw msgpack integers; take with link_session_take */
 };
 
 /* Decode a link frame's body (without the 4-byte head). Spans lie inside it. 0 or E_BAD. */

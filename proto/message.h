@@ -122,8 +122,8 @@ int message_read(struct message_reader *r, struct span body, struct message *out
 
 /* The payload alone, of a body that was walked (struct walk_head). out->cmd says which; it is set
  * by the caller. 0, PE_BAD_PAYLOAD, PE_UNKNOWN_CMD, E_NOMEM. */
-int message_read_payload(struct message_reader *r, struct span payload, struct message *out)
-    MUST_CHECK;
+int message_read_payload(struct message_reader *r, struct span payload,
+                         struct message *out) MUST_CHECK;
 
 /* Append the whole body [cmd, seq, payload]; `w->full` tells where it did not fit. Only what the
  * struct says is checked by assert: an unknown cmd is our bug. */
@@ -132,4 +132,3 @@ void message_write(struct span_writer *w, const struct message *m);
 /* A name as the contract wants it: 1 to 32 bytes of valid UTF-8 (walked before) without control
  * and direction characters. */
 bool message_name_ok(struct span name);
-
