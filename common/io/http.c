@@ -1,0 +1,305 @@
+/* common/io/http.c: a small HTTP/1.1 server for operators.
+ *
+ *   listener ─► visitor: bytes ─► common/http_head ─► route's page ─► stream_finish ─► gone
+ *                 └── too late: 408 ────────────────────────────────┘
+ *
+ * evhttp was weighed: in libevent 2.1 it bounds neither how many connections there are nor how
+ * long a request may trickle, and offers no way to do so from outside.
+ * May touch: common, common/io. On trouble: see the header.
+ */
+#include "common/io/http.h"
+
+#include "common/addr.h"
+#include "common/err.h"
+#include "common/http_head.h"
+#include "common/io/net.h"
+#include "common/io/stream.h"
+#include "common/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PLAIN "text/plain; charset=utf-8"
+
+struct visitor {
+    struct http *owner;
+    struct visitor *prev, *next;
+    struct stream *stream;
+    struct loop_timer *timer; /* until the whole request is there */
+};
+
+struct http {
+    struct loop *loop;
+    struct net_listener *listener;
+    struct http_config config; /* addr is not kept */
+    struct visitor *first;
+    uint32_t visitors;
+    struct http_counts counts;
+};
+
+/* keep_max: a longer piece without an end is refused before it is kept. */
+static const struct stream_limits visitor_limits = {
+    .queue_hard = HTTP_ANSWER_MAX,
+    .keep_max = HTTP_HEAD_MAX,
+};
+
+static const char *status_text(int status)
+{
+    switch (status) {
+    case 200:
+        return "OK";
+    case 400:
+        return "Bad Request";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 408:
+        return "Request Timeout";
+    case 431:
+        return "Request Header Fields Too Large";
+    case 500:
+        return "Internal Server Error";
+    case 503:
+        return "Service Unavailable";
+    }
+    return "Unknown";
+}
+
+static void leave(struct visitor *v)
+{
+    if (v->prev)
+        v->prev->next = v->next;
+    else
+        v->owner->first = v->next;
+    if (v->next)
+        v->next->prev = v->prev;
+    v->owner->visitors--;
+    loop_timer_destroy(v->timer);
+    stream_destroy(v->stream);
+    free(v);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* Queue head and body, and end politely: the peer reads them, however much it still sends. */
+static int answer(struct visitor *v, int status, const char *type, struct span body, bool head_only)
+{
+    char head[512];
+    int n = snprintf(head, sizeof(head),
+                     "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
+                     "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                     "Connection: close\r\n\r\n",
+                     status, status_text(status), type, body.n,
+                     status == 405 ? "Allow: GET, HEAD\r\n" : "");
+    ASSERT(n > 0);
+    ASSERT((size_t)n < sizeof(head));
+    int err =
+        stream_write2(v->stream, span_of(head, (size_t)n), head_only ? span_of(NULL, 0) : body);
+    if (err == 0)
+        stream_finish(v->stream, HTTP_READ_NS);
+    return err;
+}
+
+static void refuse(struct visitor *v, int status, bool head_only)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "%d %s\n", status, status_text(status));
+    if (status != 408)
+        v->owner->counts.refused++;
+    /* A refusal fits in any queue; where memory has run out the peer gets an empty answer. */
+    if (answer(v, status, PLAIN, span_of(text, (size_t)n), head_only) != 0)
+        stream_finish(v->stream, HTTP_READ_NS);
+}
+
+static void show_page(struct visitor *v, const struct http_route *r, bool head_only)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+    int status = to ? r->page(v->owner->config.arg, to) : 500;
+    bool failed = !to || ferror(to);
+
+    if (to && fclose(to) != 0)
+        failed = true;
+    if (failed || answer(v, status, r->type, span_of(text, n), head_only) != 0)
+        refuse(v, 500, head_only);
+    else
+        v->owner->counts.answered++;
+    free(text);
+}
+
+static void respond(struct visitor *v, const struct http_head *head)
+{
+    const struct http *h = v->owner;
+    bool head_only = span_equal(head->method, span_text("HEAD"));
+
+    if (!head_only && !span_equal(head->method, span_text("GET"))) {
+        refuse(v, 405, false);
+        return;
+    }
+    for (size_t i = 0; i < h->config.n_routes; i++) {
+        if (span_equal(head->path, span_text(h->config.routes[i].path))) {
+            show_page(v, &h->config.routes[i], head_only);
+            return;
+        }
+    }
+    refuse(v, 404, head_only);
+}
+
+/* --- visitors --------------------------------------------------------------------------------- */
+
+static size_t on_data(void *arg, struct span bytes)
+{
+    struct visitor *v = arg;
+    struct http_head head;
+    size_t used = 0;
+    int err = http_head_read(bytes, &head, &used);
+
+    if (err == E_SHORT && bytes.n < HTTP_HEAD_MAX)
+        return 0;
+    loop_timer_cancel(v->timer);
+    if (err == E_SHORT || used > HTTP_HEAD_MAX)
+        refuse(v, 431, false);
+    else if (err != 0)
+        refuse(v, 400, false);
+    else
+        respond(v, &head);
+    /* What stands behind the head is a body, which neither method has, or a second request. */
+    return bytes.n;
+}
+
+static void on_closed(void *arg, enum stream_end why)
+{
+    (void)why;
+    leave(arg);
+}
+
+static const struct stream_ops visitor_ops = {.data = on_data, .closed = on_closed};
+
+static void on_late(void *arg)
+{
+    struct visitor *v = arg;
+    v->owner->counts.late++;
+    refuse(v, 408, false);
+}
+
+static int visitor_create(struct http *h, int fd)
+{
+    struct visitor *v = calloc(1, sizeof(*v));
+    if (!v) {
+        close(fd);
+        return E_NOMEM;
+    }
+    v->owner = h;
+    int err = stream_create(h->loop, fd, &visitor_limits, &visitor_ops, v, &v->stream);
+    if (err == 0)
+        err = loop_timer_create(h->loop, on_late, v, &v->timer);
+    if (err != 0) {
+        stream_destroy(v->stream);
+        free(v);
+        return err;
+    }
+    loop_timer_arm(v->timer, h->config.request_ns);
+    v->next = h->first;
+    if (v->next)
+        v->next->prev = v;
+    h->first = v;
+    h->visitors++;
+    return 0;
+}
+
+static void on_accepted(void *arg, int fd, const char *peer)
+{
+    struct http *h = arg;
+    if (h->visitors == HTTP_CONNECTIONS_MAX) {
+        close(fd);
+        h->counts.full++;
+        log_often(LOG_WARN, "admin connection not taken peer=%s connections=%d", peer,
+                  HTTP_CONNECTIONS_MAX);
+        return;
+    }
+    int err = visitor_create(h, fd);
+    if (err != 0) {
+        h->counts.full++;
+        log_often(LOG_WARN, "admin connection not taken peer=%s: %s", peer, err_text(err));
+    }
+}
+
+static void on_paused(void *arg, bool on, int err)
+{
+    (void)arg;
+    if (on)
+        log_often(LOG_WARN, "admin accepting paused: %s", strerror(err));
+}
+
+static const struct net_listener_ops listener_ops = {
+    .accepted = on_accepted,
+    .paused = on_paused,
+};
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+int http_addr_read(const char *text, char out[HTTP_ADDR_MAX], const char **why)
+{
+    struct addr a;
+    const char *digits = text + (text[0] == ':');
+    bool bare = digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0';
+    int n = snprintf(out, HTTP_ADDR_MAX, "%s%s", bare ? "127.0.0.1:" : "", bare ? digits : text);
+
+    if (n < 0 || n >= HTTP_ADDR_MAX) {
+        *why = "too long";
+        return E_ADDR;
+    }
+    return addr_parse(out, &a, why);
+}
+
+int http_create(struct loop *l, const struct http_config *c, struct http **out, char *why,
+                size_t why_cap)
+{
+    char full[HTTP_ADDR_MAX];
+    const char *reason;
+    int err = http_addr_read(c->addr, full, &reason);
+    if (err != 0) {
+        snprintf(why, why_cap, "%s: %s", c->addr, reason);
+        return err;
+    }
+    struct http *h = calloc(1, sizeof(*h));
+    if (!h) {
+        snprintf(why, why_cap, "%s: %s", c->addr, err_text(E_NOMEM));
+        return E_NOMEM;
+    }
+    h->loop = l;
+    h->config = *c;
+    h->config.addr = NULL;
+    if (h->config.request_ns == 0)
+        h->config.request_ns = HTTP_REQUEST_NS;
+    err = net_listen(l, full, &listener_ops, h, &h->listener, why, why_cap);
+    if (err != 0) {
+        free(h);
+        return err;
+    }
+    *out = h;
+    return 0;
+}
+
+const char *http_addr(const struct http *h)
+{
+    return net_listener_addr(h->listener);
+}
+
+struct http_counts http_counted(const struct http *h)
+{
+    return h->counts;
+}
+
+void http_destroy(struct http *h)
+{
+    if (!h)
+        return;
+    while (h->first)
+        leave(h->first);
+    net_listener_destroy(h->listener);
+    free(h);
+}

@@ -1,0 +1,58 @@
+/* common/io/http.h: a small HTTP/1.1 server for operators: metrics, health.
+ * A table of paths, answered to GET and HEAD; one request a connection. Its own listener, beside
+ * whatever the process is for. Everything is bounded: connections, the bytes and the time of a
+ * request, the bytes of an answer. May touch: common, common/io.
+ * On trouble: 400, 404, 405, 408 or 431, or a connection that is not taken; each is counted.
+ */
+#pragma once
+
+#include "common/io/loop.h"
+
+#include <stdio.h>
+
+#define HTTP_CONNECTIONS_MAX 32                   /* at once; one more is closed at once */
+#define HTTP_HEAD_MAX        8192                 /* bytes of a request with its empty line */
+#define HTTP_ANSWER_MAX      (8u << 20)           /* bytes */
+#define HTTP_REQUEST_NS      (5 * CLOCK_NS_PER_S) /* from connecting to the whole request */
+#define HTTP_READ_NS         (5 * CLOCK_NS_PER_S) /* for the answer to be read */
+
+/* Write the page to `to`; returns the status: 200 or 503. */
+typedef int http_page_fn(void *arg, FILE *to);
+
+struct http_route {
+    const char *path; /* "/metrics" */
+    const char *type; /* "text/plain; charset=utf-8" */
+    http_page_fn *page;
+};
+
+/* Borrowed until http_create returns, all but routes and arg: those for the server's life. */
+struct http_config {
+    const char *addr; /* as http_addr_read takes it */
+    const struct http_route *routes;
+    size_t n_routes;
+    void *arg;          /* of the pages */
+    int64_t request_ns; /* from connecting to the whole request; 0: HTTP_REQUEST_NS */
+};
+
+/* Since the start. */
+struct http_counts {
+    uint64_t answered; /* by a page */
+    uint64_t refused;  /* with 400, 404, 405, 431 or 500 */
+    uint64_t late;     /* requests that did not come in time */
+    uint64_t full;     /* connections not taken */
+};
+
+struct http;
+
+/* Where an operator's address points: ":9100" and "9100" mean 127.0.0.1:9100, host:port what it
+ * says. Checks the form, binds nothing. 0, or E_ADDR with the reason in `*why` (static text). */
+#define HTTP_ADDR_MAX 272
+int http_addr_read(const char *text, char out[HTTP_ADDR_MAX], const char **why) MUST_CHECK;
+
+/* `why` gets one line without newline on error: E_ADDR, E_IO, E_NOMEM. */
+int http_create(struct loop *l, const struct http_config *c, struct http **out, char *why,
+                size_t why_cap) MUST_CHECK;
+/* Where it listens, with the port that the kernel chose. */
+const char *http_addr(const struct http *h);
+struct http_counts http_counted(const struct http *h);
+void http_destroy(struct http *h); /* ends its connections at once; NULL is fine */
