@@ -8,6 +8,7 @@
 #include "common/io/loop.h"
 
 #include "common/err.h"
+#include "common/log.h"
 
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -48,6 +49,13 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
     (void)arg;
 }
 
+/* What libevent has to say belongs into the log like everything else. */
+static void on_libevent_log(int severity, const char *text)
+{
+    if (severity >= EVENT_LOG_WARN)
+        log_often(severity == EVENT_LOG_WARN ? LOG_WARN : LOG_ERROR, "libevent: %s", text);
+}
+
 static struct event_base *new_base(void)
 {
     struct event_config *cfg = event_config_new();
@@ -66,6 +74,7 @@ int loop_create(struct loop **out)
 {
     /* A peer that goes away must be an error of one write, not the end of the process. */
     signal(SIGPIPE, SIG_IGN);
+    event_set_log_callback(on_libevent_log);
 
     struct loop *l = calloc(1, sizeof(*l));
     if (!l)
