@@ -88,7 +88,7 @@ function walk(kind, node, way,    i, n, next_node) {
 }
 
 function edge(kind, from, to) {
-    if (from == to || (kind, from, to) in edge_known)
+    if ((kind, from, to) in edge_known)
         return
     edge_known[kind, from, to] = 1
     edges[kind, from] = edges[kind, from] "\n" to

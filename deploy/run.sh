@@ -1,0 +1,63 @@
+#!/bin/sh
+# deploy/run.sh: the whole thing on one machine, for a first look.
+#
+#   deploy/run.sh [BIN [DIR]]      (default: bin build/run)
+#   RUN_SECONDS=n                  end by itself after n seconds
+#   RUN_BOTS=n                     how many bots wander (30)
+#
+# Starts a world, a gateway and wandering bots, prints a line a second, and ends all of it on Ctrl-C,
+# SIGTERM, SIGHUP, or when whoever started it is gone.
+# May touch: the three programs it started, their logs in DIR.
+# On trouble: the end of the log of the process that died, and exit status 1.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+bin=${1:-bin}
+dir=${2:-build/run}
+bots=${RUN_BOTS:-30}
+seconds=${RUN_SECONDS:-}
+world_pid='' gateway_pid='' bot_pid=''
+. deploy/pair.sh
+
+finish() {
+    trap '' INT TERM HUP
+    # shellcheck disable=SC2086 # those that were started
+    pair_end $bot_pid $gateway_pid $world_pid
+}
+trap finish EXIT
+trap 'exit 0' INT TERM HUP
+
+# The usual port, or one that the kernel picks where the usual one is taken.
+port() {
+    if pair_free "$1"; then echo "127.0.0.1:$1"; else echo 127.0.0.1:0; fi
+}
+
+pair_start "$bin" "$dir" "$(port 19002)" "$(port 19001)" -status 1s
+pair_spawn "$dir/bot.log" "$bin/bot" -mode=wander -n "$bots" -addr "$gateway_addr"
+bot_pid=$pair_pid
+
+cat <<END
+world    $world_addr    for gateways; log in $dir/world.log
+gateway  $gateway_addr    for clients; log in $dir/gateway.log
+bots     $bots, wandering; log in $dir/bot.log
+
+Ctrl-C ends all of it. Until then, in another terminal:
+
+    $bin/bot -mode=smoke -addr $gateway_addr
+
+END
+
+n='\([0-9]*\)'
+status_line="s|.* status players=$n moves=$n updates=$n tick_p50_us=$n tick_max_us=$n.*|\
+players \1   moves \2/s   updates \3/s   tick \4 us (worst \5 us)|p"
+
+turn=0
+while :; do
+    sleep 1
+    turn=$((turn + 1))
+    pair_alive "$world_pid" || pair_die "the world ended by itself" "$dir/world.log"
+    pair_alive "$gateway_pid" || pair_die "the gateway ended by itself" "$dir/gateway.log"
+    pair_alive "$bot_pid" || pair_die "the bots ended by themselves" "$dir/bot.log"
+    tail -n 200 "$dir/world.log" | sed -n "$status_line" | tail -n 1
+    [ -z "$seconds" ] || [ "$turn" -lt "$seconds" ] || exit 0
+    kill -0 "$PPID" 2>/dev/null || exit 0
+done
