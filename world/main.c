@@ -12,6 +12,7 @@
 #include "common/io/net.h"
 #include "common/log.h"
 #include "world/edge/ticker.h"
+#include "world/edge/world_admin.h"
 #include "world/edge/world_link.h"
 #include "world/edge/world_status.h"
 #include "world/tick.h"
@@ -27,7 +28,8 @@
 #define EXIT_TROUBLE 1 /* at the start, or ended by a second signal */
 #define EXIT_FLAG    2
 
-#define WHY_MAX 512
+#define WHY_MAX  512
+#define FLAG_MAX 16 /* bytes of a flag's name with what stands behind it */
 
 /* A -drain-timeout of 0 is no limit; gateways close long before. */
 #define FOREVER_NS (365 * 24 * 3600 * CLOCK_NS_PER_S)
@@ -42,6 +44,7 @@ struct program {
     struct world *world;
     struct ticker ticker;
     struct world_status status;
+    struct world_admin *admin; /* NULL: off */
     struct edge_metrics metrics;
     struct hist tick_ns; /* tick and hand-over to the links */
     bool draining;
@@ -138,15 +141,38 @@ static int build(struct program *p, char *why, size_t why_cap)
     return world_create(&p->options.core, &ops, &p->world, why, why_cap);
 }
 
+/* Of a listener that could not be had: name the flag too. */
+static void name_flag(const char *flag, char *why, size_t why_cap)
+{
+    char reason[WHY_MAX - FLAG_MAX];
+    snprintf(reason, sizeof(reason), "%.*s", (int)sizeof(reason) - 1, why);
+    snprintf(why, why_cap, "%s: %s", flag, reason);
+}
+
+static int start_admin(struct program *p, char *why, size_t why_cap)
+{
+    struct world_admin_view view = {p->world, p->link, &p->metrics, &p->tick_ns};
+    int err;
+
+    if (p->options.admin[0] == '\0')
+        return 0;
+    err = world_admin_create(p->loop, p->options.admin, &view, &p->admin, why, why_cap);
+    if (err != 0)
+        name_flag("-admin", why, why_cap);
+    return err;
+}
+
 static int start(struct program *p, char *why, size_t why_cap)
 {
-    char reason[WHY_MAX - sizeof("-listen: ")];
-    int err = world_link_listen(p->link, p->world, reason, sizeof(reason));
+    int err = world_link_listen(p->link, p->world, why, why_cap);
 
     if (err != 0) {
-        snprintf(why, why_cap, "-listen: %s", reason);
+        name_flag("-listen", why, why_cap);
         return err;
     }
+    err = start_admin(p, why, why_cap);
+    if (err != 0)
+        return err;
     err = ticker_init(&p->ticker, p->loop, p->options.core.tick_ns, on_tick, p);
     if (err == 0)
         err = world_status_init(&p->status, p->loop, p->world, p->options.status_ns);
@@ -157,6 +183,7 @@ static int start(struct program *p, char *why, size_t why_cap)
 
 static void tear_down(struct program *p)
 {
+    world_admin_destroy(p->admin);
     world_status_fini(&p->status);
     ticker_fini(&p->ticker);
     world_link_destroy(p->link);
@@ -179,6 +206,8 @@ static int run(struct program *p)
         err = start(p, why, sizeof(why));
     if (err == 0) {
         log_line(LOG_INFO, "listening on %s", world_link_addr(p->link));
+        if (p->admin)
+            log_line(LOG_INFO, "admin on %s", world_admin_addr(p->admin));
         loop_run(p->loop);
         log_line(LOG_INFO, "ended status=%d", p->exit_status);
     } else {

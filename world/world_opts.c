@@ -5,6 +5,7 @@
 #include "world/world_opts.h"
 
 #include "common/err.h"
+#include "common/io/http.h"
 
 #define EDGE(f) offsetof(struct world_options, f)
 #define CORE(f) offsetof(struct world_options, core.f)
@@ -42,6 +43,8 @@ const struct opt world_opts_table[] = {
     {.name = "link-queue-hard", .type = OPT_BYTES, .offset = EDGE(link_queue_hard), .def = "64MiB",
      .unit = "bytes", .min = QUEUE_HARD_MIN, .max = QUEUE_MAX, .zero_off = true,
      .help = "bytes queued for a gateway at most; past it its link is closed"},
+    {.name = "admin", .type = OPT_TEXT, .offset = EDGE(admin), .def = "", .unit = "",
+     .help = "where operators find /metrics, /healthz and /readyz; a bare port is on 127.0.0.1"},
     {.name = "tick", .type = OPT_DURATION, .offset = CORE(tick_ns), .def = "50ms", .unit = "ms",
      .min = 1, .max = TICK_MAX_MS, .help = "time from one tick to the next"},
     {.name = "aoi-radius", .type = OPT_REAL, .offset = CORE(aoi_radius), .def = "30",
@@ -103,12 +106,19 @@ const size_t world_opts_count = ARRAY_LEN(world_opts_table);
 
 int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
 {
+    char admin[HTTP_ADDR_MAX];
+    const char *reason;
+
     if (o->resume_window_ns != 0) {
         snprintf(why, why_cap, "-resume-window: takes only 0, sessions cannot be resumed yet");
         return E_RANGE;
     }
     if (o->link_queue_hard != 0 && o->link_queue_hard < o->link_queue_soft) {
         snprintf(why, why_cap, "-link-queue-hard: must not be below -link-queue-soft");
+        return E_RANGE;
+    }
+    if (o->admin[0] != '\0' && http_addr_read(o->admin, admin, &reason) != 0) {
+        snprintf(why, why_cap, "-admin: \"%.80s\": %s", o->admin, reason);
         return E_RANGE;
     }
     return world_check(&o->core, why, why_cap);

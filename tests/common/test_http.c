@@ -4,26 +4,22 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "tests/http_ask.h"
 #include "tests/leak.h"
 
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define PATIENCE_NS (20 * CLOCK_NS_PER_S)
 #define TURN_NS     (20 * CLOCK_NS_PER_MS)
-#define REPLY_MAX   65536
 
 struct rig {
     struct loop *loop;
     struct http *http;
     int calls; /* of pages */
-    char reply[REPLY_MAX];
-    size_t n_reply;
+    char reply[HTTP_ASK_MAX];
 };
 
 static int page_hello(void *arg, FILE *to)
@@ -74,52 +70,21 @@ static void rig_fini(struct rig *r)
     loop_destroy(r->loop);
 }
 
-/* A browser's connection. */
 static int dial(struct rig *r)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    to.sin_port = htons((uint16_t)atoi(strrchr(http_addr(r->http), ':') + 1));
-    cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
-    return fd;
+    return http_ask_dial(http_addr(r->http));
 }
 
-static void say(int fd, const char *text)
-{
-    /* The server may have closed already. */
-    (void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
-}
-
-/* Turn until the server closed; what it said is in r->reply. */
 static const char *hear(struct rig *r, int fd)
 {
-    struct mono until = clock_add(clock_mono(), PATIENCE_NS);
-
-    r->n_reply = 0;
-    for (;;) {
-        cr_assert_lt(r->n_reply, sizeof(r->reply) - 1, "the test keeps no more");
-        ssize_t n =
-            recv(fd, r->reply + r->n_reply, sizeof(r->reply) - 1 - r->n_reply, MSG_DONTWAIT);
-        if (n > 0) {
-            r->n_reply += (size_t)n;
-            continue;
-        }
-        if (n == 0 || errno == ECONNRESET)
-            break;
-        cr_assert_lt(clock_since(clock_mono(), until), 0, "the server does not close");
-        loop_turn(r->loop, TURN_NS);
-    }
-    close(fd);
-    r->reply[r->n_reply] = '\0';
+    http_ask_hear(r->loop, fd, r->reply);
     return r->reply;
 }
 
 static const char *ask(struct rig *r, const char *request)
 {
-    int fd = dial(r);
-    say(fd, request);
-    return hear(r, fd);
+    http_ask(r->loop, http_addr(r->http), request, r->reply);
+    return r->reply;
 }
 
 static bool begins(const char *text, const char *with)
@@ -202,7 +167,7 @@ Test(http, a_request_may_come_byte_by_byte)
     int fd = dial(&r);
     for (const char *p = request; *p; p++) {
         char one[2] = {*p, '\0'};
-        say(fd, one);
+        http_ask_say(fd, one);
         loop_turn(r.loop, 0);
     }
     cr_expect(begins(hear(&r, fd), "HTTP/1.1 200 "), "%s", r.reply);
@@ -247,7 +212,7 @@ Test(http, a_request_that_trickles_is_ended_at_its_deadline)
 
     rig_init(&r, 30 * CLOCK_NS_PER_MS);
     int fd = dial(&r);
-    say(fd, "GET /hel");
+    http_ask_say(fd, "GET /hel");
     cr_expect(begins(hear(&r, fd), "HTTP/1.1 408 "), "%s", r.reply);
     cr_expect_eq(http_counted(r.http).late, 1);
     rig_fini(&r);
@@ -278,7 +243,7 @@ Test(http, connections_past_the_limit_are_not_taken_and_counted)
     cr_expect_str_eq(ask(&r, "GET /hello HTTP/1.1\r\n\r\n"), "");
     cr_expect_eq(http_counted(r.http).full, 1);
     /* One goes, one may come. */
-    say(fds[0], "GET /hello HTTP/1.1\r\n\r\n");
+    http_ask_say(fds[0], "GET /hello HTTP/1.1\r\n\r\n");
     hear(&r, fds[0]);
     struct mono until = clock_add(clock_mono(), PATIENCE_NS);
     while (!begins(ask(&r, "GET /hello HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "))
@@ -337,7 +302,7 @@ Test(http, visitors_that_are_there_at_the_end_leak_nothing)
 
     rig_init(&r, 0);
     int silent = dial(&r), asking = dial(&r);
-    say(asking, "GET /hello HTTP/1.1\r\n\r\n");
+    http_ask_say(asking, "GET /hello HTTP/1.1\r\n\r\n");
     loop_turn(r.loop, TURN_NS);
     rig_fini(&r);
     close(silent);

@@ -87,6 +87,7 @@ Test(world_opts, the_defaults_are_those_of_the_table_of_fixed_flags)
     cr_expect_eq(o.link_queue_hard, 64u << 20);
     cr_expect_eq(o.resume_window_ns, 0);
     cr_expect_eq(o.status_ns, 0);
+    cr_expect_str_eq(o.admin, "");
     TEST_NO_LEAKS();
 }
 
@@ -117,6 +118,9 @@ Test(world_opts, f02_a_value_out_of_range_is_refused_by_name)
         {"-max-entities=-1", "-max-entities"},
         {"-status=1ms", "-status"},
         {"-link-queue-hard=1MiB", "-link-queue-hard"},
+        {"-admin=abc", "-admin"},
+        {"-admin=65536", "-admin"},
+        {"-admin=1.2.3:80", "-admin"},
         {"-role=gateway", "-role"},
         {"-upstream=127.0.0.1:1", "-upstream"},
     };
@@ -158,6 +162,10 @@ Test(world_opts, the_ends_of_the_ranges_are_taken)
         "-spawn=uniform",
         "-spawn=10,-20,5.5",
         "-bounds=-1,-2,3,4",
+        "-admin=9100",
+        "-admin=:9100",
+        "-admin=0.0.0.0:0",
+        "-admin=",
         "-listen=127.0.0.1:0",
         "-listen=[::1]:65535",
         "--seed=18446744073709551615",

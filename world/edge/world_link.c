@@ -528,6 +528,11 @@ const char *world_link_addr(const struct world_link *k)
     return net_listener_addr(k->listener);
 }
 
+bool world_link_listening(const struct world_link *k)
+{
+    return k->listener != NULL;
+}
+
 void world_link_finish(struct world_link *k, int64_t linger_ns, loop_fn *done, void *arg)
 {
     bool none = !k->first;

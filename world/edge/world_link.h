@@ -25,6 +25,8 @@ int world_link_create(struct loop *l, const struct world_options *o, struct edge
 int world_link_listen(struct world_link *k, struct world *w, char *why, size_t why_cap) MUST_CHECK;
 /* Where it listens; listening. */
 const char *world_link_addr(const struct world_link *k);
+/* May gateways connect: between world_link_listen and world_link_finish. */
+bool world_link_listening(const struct world_link *k);
 /* The outbox's way out; `arg` is the struct world_link. */
 outbox_drain_fn world_link_drain;
 /* Stop listening, send what is queued, and end all links politely, within `linger_ns`. `done` is

@@ -1,0 +1,30 @@
+/* world/edge/world_admin.h: what operators see: metrics and health, on a listener of their own.
+ *   /metrics   Prometheus text
+ *   /healthz   200 while the loop turns
+ *   /readyz    200 while gateways may connect, else 503
+ * Reads the world between ticks and changes nothing. May touch: common, common/io/http, the core's
+ * counters, world_link.
+ */
+#pragma once
+
+#include "common/io/loop.h"
+#include "world/edge/edge_metrics.h"
+#include "world/edge/world_link.h"
+#include "world/world.h"
+
+/* What the pages are made of; borrowed. */
+struct world_admin_view {
+    struct world *world;
+    struct world_link *link;
+    struct edge_metrics *metrics;
+    const struct hist *tick_ns; /* tick and hand-over to the links */
+};
+
+struct world_admin;
+
+/* `addr` as http_addr_read takes it. `why` gets one line without newline: E_ADDR, E_IO, E_NOMEM. */
+int world_admin_create(struct loop *l, const char *addr, const struct world_admin_view *v,
+                       struct world_admin **out, char *why, size_t why_cap) MUST_CHECK;
+/* Where it listens, with the port that the kernel chose. */
+const char *world_admin_addr(const struct world_admin *a);
+void world_admin_destroy(struct world_admin *a); /* NULL is fine */
