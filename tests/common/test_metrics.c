@@ -1,0 +1,82 @@
+/* tests/common/test_metrics.c: the Prometheus text. */
+#include "common/metrics.h"
+
+#include "tests/leak.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct values {
+    uint64_t players, moves_ok, moves_speed;
+};
+
+static const struct metric table[] = {
+    {"aegis_players", "", METRIC_GAUGE, offsetof(struct values, players), "Players in the world"},
+    {"aegis_moves_total", "result=\"ok\"", METRIC_COUNTER, offsetof(struct values, moves_ok),
+     "Moves by result"},
+    {"aegis_moves_total", "result=\"speed\"", METRIC_COUNTER, offsetof(struct values, moves_speed),
+     "Moves by result"},
+};
+
+static char *text_of(const struct hist *h, const uint64_t *bounds, size_t n, const struct values *v)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    if (v)
+        metrics_write(table, ARRAY_LEN(table), v, f);
+    if (h)
+        metrics_write_hist("aegis_tick_seconds", "Tick time", h, bounds, n, f);
+    fclose(f);
+    return text;
+}
+
+Test(metrics, help_and_type_come_once_a_name_and_values_are_whole)
+{
+    struct values v = {.players = 3, .moves_ok = UINT64_MAX, .moves_speed = 0};
+    char *text = text_of(NULL, NULL, 0, &v);
+    cr_assert_str_eq(text, "# HELP aegis_players Players in the world\n"
+                           "# TYPE aegis_players gauge\n"
+                           "aegis_players 3\n"
+                           "# HELP aegis_moves_total Moves by result\n"
+                           "# TYPE aegis_moves_total counter\n"
+                           "aegis_moves_total{result=\"ok\"} 18446744073709551615\n"
+                           "aegis_moves_total{result=\"speed\"} 0\n");
+    free(text);
+    TEST_NO_LEAKS();
+}
+
+Test(metrics, a_histogram_is_cumulative_and_in_seconds)
+{
+    static const uint64_t bounds[] = {1000, 1500000, 50000000, 1000000000, 100000000000};
+    static struct hist h;
+    hist_add(&h, 500);
+    hist_add(&h, 1200000);
+    hist_add(&h, 1200000);
+    hist_add(&h, 3000000000);
+    char *text = text_of(&h, bounds, ARRAY_LEN(bounds), NULL);
+    cr_assert_str_eq(text, "# HELP aegis_tick_seconds Tick time\n"
+                           "# TYPE aegis_tick_seconds histogram\n"
+                           "aegis_tick_seconds_bucket{le=\"0.000001\"} 1\n"
+                           "aegis_tick_seconds_bucket{le=\"0.0015\"} 3\n"
+                           "aegis_tick_seconds_bucket{le=\"0.05\"} 3\n"
+                           "aegis_tick_seconds_bucket{le=\"1\"} 3\n"
+                           "aegis_tick_seconds_bucket{le=\"100\"} 4\n"
+                           "aegis_tick_seconds_bucket{le=\"+Inf\"} 4\n"
+                           "aegis_tick_seconds_sum 3.0024005\n"
+                           "aegis_tick_seconds_count 4\n");
+    free(text);
+    TEST_NO_LEAKS();
+}
+
+Test(metrics, an_empty_histogram_is_all_zeros)
+{
+    static const uint64_t bounds[] = {10000000000};
+    static struct hist h;
+    char *text = text_of(&h, bounds, 1, NULL);
+    cr_assert_not_null(strstr(text, "{le=\"10\"} 0\n"));
+    cr_assert_not_null(strstr(text, "_sum 0\n"));
+    free(text);
+    TEST_NO_LEAKS();
+}
