@@ -1,0 +1,387 @@
+/* gateway/client.c: from a client's bytes to requests, and the ways it ends.
+ * May touch: common, proto, clients, rate, transport, conn. Never: uplink, relay.
+ * On trouble: see client.h.
+ */
+#include "gateway/client.h"
+
+#include "common/err.h"
+#include "common/log.h"
+#include "gateway/clients.h"
+#include "proto/link.h"
+#include "proto/message.h"
+#include "proto/walk.h"
+
+/* Requests of one read, on their way up. */
+struct client_batch {
+    struct span bodies[LINK_BODIES_MAX];
+    uint32_t n;
+    size_t bytes;
+};
+
+static const struct {
+    size_t metric; /* offset in struct gateway_metrics */
+    const char *text;
+} client_end_row[] = {
+#define CLIENT_END(NAME, field, text) \
+    [CLIENT_END_##NAME] = {offsetof(struct gateway_metrics, field), text},
+    CLIENT_ENDS(CLIENT_END)
+#undef CLIENT_END
+};
+
+const char *client_end_text(enum client_end end)
+{
+    return client_end_row[end].text;
+}
+
+/* --- ends ---------------------------------------------------------------------------------- */
+
+/* From OPEN to whatever follows. */
+static void client_leave(struct client *c, enum client_end end)
+{
+    struct clients *all = c->home;
+
+    ASSERT(c->state == CLIENT_OPEN);
+    c->state = CLIENT_ENDING;
+    all->open--;
+    wheel_clear(&all->wheel, c->slot);
+    (*(uint64_t *)((char *)all->metrics + client_end_row[end].metric))++;
+    if (end == CLIENT_END_EOF || end == CLIENT_END_RESET)
+        log_line(LOG_DEBUG, "client gone reason=%s peer=%s", client_end_text(end), c->peer);
+    else
+        log_often(LOG_INFO, "client ended reason=%s peer=%s", client_end_text(end), c->peer);
+    all->world->gone(all->world_arg, c);
+}
+
+/* Its connection is over: to be freed at the end of the turn. */
+static void client_die(struct client *c)
+{
+    c->state = CLIENT_DEAD;
+    c->conn = NULL;
+    clients_bury(c->home, c);
+}
+
+/* Queue the Bye and finish; the client has left already. */
+static void client_bye_write(struct client *c, uint32_t code, struct span reason)
+{
+    struct clients *all = c->home;
+    uint8_t note[CLIENT_NOTE_MAX], head[TRANSPORT_HEAD_MAX];
+    struct span_writer w = span_writer_of(note, sizeof(note));
+    struct message m = {.cmd = CMD_BYE};
+
+    m.bye.code = code;
+    m.bye.reason =
+        reason.n > 0 && reason.n <= LINK_TEXT_MAX ? reason : span_text(protocol_error_text(code));
+    message_write(&w, &m);
+    ASSERT(!w.full);
+    const size_t head_bytes = all->transport->head(head, w.len);
+    if (all->conn->write2(c->conn, span_of(head, head_bytes), span_written(&w)) == 0)
+        all->metrics->byes_sent++;
+    else
+        all->metrics->byes_unsent++;
+    if (all->paused)
+        all->conn->read_pause(c->conn, false);
+    all->conn->finish(c->conn, all->limits.linger_ns);
+}
+
+void client_bye(struct client *c, uint32_t code, struct span reason, enum client_end end)
+{
+    if (c->state != CLIENT_OPEN)
+        return;
+    client_leave(c, end);
+    client_bye_write(c, code, reason);
+}
+
+/* The same with the code's own sentence. */
+static void client_bye_code(struct client *c, uint32_t code, enum client_end end)
+{
+    client_bye(c, code, (struct span){0}, end);
+}
+
+void client_drop(struct client *c, enum client_end end)
+{
+    if (c->state != CLIENT_OPEN)
+        return;
+    client_leave(c, end);
+    c->home->conn->destroy(c->conn);
+    client_die(c);
+}
+
+static void client_closed(void *arg, enum stream_end why)
+{
+    struct client *c = arg;
+    struct clients *all = c->home;
+
+    if (c->state == CLIENT_DEAD)
+        return;
+    if (c->state == CLIENT_OPEN) {
+        client_drop(c, why == STREAM_EOF ? CLIENT_END_EOF : CLIENT_END_RESET);
+        return;
+    }
+    /* What is still queued will never be read: no reason to let the kernel keep trying. */
+    if (all->conn->queued(c->conn) > 0) {
+        all->metrics->byes_unread++;
+        all->conn->abort(c->conn);
+    } else {
+        all->conn->destroy(c->conn);
+    }
+    client_die(c);
+}
+
+/* --- out ----------------------------------------------------------------------------------- */
+
+void client_send(struct client *c, struct span body)
+{
+    struct clients *all = c->home;
+    uint8_t head[TRANSPORT_HEAD_MAX];
+
+    if (c->state != CLIENT_OPEN)
+        return;
+    const size_t head_bytes = all->transport->head(head, body.n);
+    const size_t queued = all->limits.queue_hard != 0 ? all->conn->queued(c->conn) : 0;
+    int r = E_FULL;
+    /* One frame always fits an empty queue, however large: nothing says yet that nobody reads. */
+    if (queued == 0 || queued + head_bytes + body.n <= all->limits.queue_hard)
+        r = all->conn->write2(c->conn, span_of(head, head_bytes), body);
+    if (r == 0) {
+        all->metrics->frames_out++;
+        all->metrics->bytes_out += head_bytes + body.n;
+    } else if (r == E_FULL) {
+        client_bye_code(c, PE_SLOW, CLIENT_END_QUEUE);
+    } else if (r != E_CLOSED) { /* where it is closed, its end is on the way */
+        client_drop(c, CLIENT_END_MEMORY);
+    }
+}
+
+void client_send_error(struct client *c, uint32_t code, uint32_t seq, uint32_t cmd)
+{
+    uint8_t note[CLIENT_NOTE_MAX];
+    struct span_writer w = span_writer_of(note, sizeof(note));
+    struct message m = {.cmd = CMD_ERROR_NOTIFY, .seq = seq};
+
+    m.error_notify.code = code;
+    m.error_notify.error = span_text(protocol_error_text(code));
+    m.error_notify.cmd = cmd;
+    message_write(&w, &m);
+    ASSERT(!w.full);
+    client_send(c, span_written(&w));
+}
+
+static void client_send_pong(struct client *c, const struct walk_head *ping)
+{
+    struct clients *all = c->home;
+    struct span_writer w = span_writer_of(all->scratch, all->scratch_cap);
+    struct message m = {.cmd = CMD_PING_RESP, .seq = ping->seq};
+
+    m.ping.payload = ping->payload;
+    message_write(&w, &m);
+    ASSERT(!w.full);
+    all->metrics->pings++;
+    client_send(c, span_written(&w));
+}
+
+/* --- in ------------------------------------------------------------------------------------ */
+
+static void client_batch_flush(struct client *c, struct client_batch *b)
+{
+    if (b->n > 0 && c->state == CLIENT_OPEN)
+        c->home->world->forward(c->home->world_arg, c, b->bodies, b->n);
+    b->n = 0;
+    b->bytes = 0;
+}
+
+/* One whole body. The order of the checks is the contract's: 1, 12, Ping, 13. */
+static void client_body(struct client *c, struct span body, uint32_t now_ms, struct client_batch *b)
+{
+    struct clients *all = c->home;
+    struct walk_head head;
+
+    if (walk_body(body, &head) != 0) {
+        client_batch_flush(c, b);
+        client_bye_code(c, PE_BAD_FRAME, CLIENT_END_BAD_FRAME);
+        return;
+    }
+    if (!rate_take(&c->rate, &all->limits.rate, now_ms)) {
+        all->metrics->refused_rate++;
+        if (rate_refused(&c->refusals, now_ms)) {
+            client_batch_flush(c, b);
+            client_bye_code(c, PE_RATE_LIMITED, CLIENT_END_RATE);
+        } else {
+            client_send_error(c, PE_RATE_LIMITED, head.seq, head.cmd);
+        }
+        return;
+    }
+    if (head.cmd == CMD_PING_REQ) {
+        client_send_pong(c, &head);
+        return;
+    }
+    if (!all->world_up) {
+        all->metrics->refused_unavailable++;
+        client_send_error(c, PE_UNAVAILABLE, head.seq, head.cmd);
+        return;
+    }
+    if (b->n == LINK_BODIES_MAX || (b->n > 0 && b->bytes + body.n > CLIENT_BATCH_BYTES))
+        client_batch_flush(c, b);
+    b->bodies[b->n++] = body;
+    b->bytes += body.n;
+}
+
+/* After a read: `whole` frames were taken, `rest` bytes are the start of another. */
+static void client_note_partial(struct client *c, bool whole, size_t rest)
+{
+    struct clients *all = c->home;
+
+    if (rest > 0 && (whole || !c->partial)) {
+        c->partial_ms = all->awake_ms;
+        if (all->limits.frame_ms != 0)
+            wheel_hasten(&all->wheel, c->slot, all->limits.frame_ms);
+    }
+    c->partial = rest > 0;
+}
+
+/* All that one read brought, and no more: then it is the next client's turn. Where the link fills
+ * up under it, the rest of this read still goes up; the pause comes before the next one. */
+static size_t client_data(void *arg, struct span bytes)
+{
+    struct client *c = arg;
+    struct clients *all = c->home;
+    const uint32_t now_ms = all->ops->now_ms(all->ops_arg);
+    struct client_batch batch;
+    size_t used = 0;
+    uint64_t frames = 0;
+
+    batch.n = 0;
+    batch.bytes = 0;
+    while (used < bytes.n && c->state == CLIENT_OPEN) {
+        struct span body;
+        size_t n;
+        const int r = all->transport->split(span_of(bytes.p + used, bytes.n - used),
+                                            all->limits.frame_max, &body, &n);
+        if (r == E_SHORT)
+            break;
+        if (r != 0) {
+            client_batch_flush(c, &batch);
+            client_bye_code(c, PE_BAD_FRAME, CLIENT_END_BAD_FRAME);
+            break;
+        }
+        used += n;
+        frames++;
+        client_body(c, body, now_ms, &batch);
+    }
+    client_batch_flush(c, &batch);
+
+    all->metrics->frames_in += frames;
+    all->metrics->bytes_in += used;
+    if (c->state != CLIENT_OPEN)
+        return bytes.n;
+    if (frames > 0)
+        c->heard_ms = all->awake_ms;
+    client_note_partial(c, frames > 0, bytes.n - used);
+    return used;
+}
+
+static void client_pressure(void *arg, bool on)
+{
+    struct client *c = arg;
+    struct clients *all = c->home;
+
+    if (c->state != CLIENT_OPEN || c->slow == on)
+        return;
+    c->slow = on;
+    if (on) {
+        all->metrics->congestion_on++;
+        c->slow_ms = all->awake_ms;
+        if (all->limits.slow_ms != 0)
+            wheel_hasten(&all->wheel, c->slot, all->limits.slow_ms);
+    } else {
+        all->metrics->congestion_off++;
+    }
+    all->world->congestion(all->world_arg, c, on);
+}
+
+const struct stream_ops client_stream_ops = {
+    .data = client_data,
+    .pressure = client_pressure,
+    .closed = client_closed,
+};
+
+/* --- deadlines ----------------------------------------------------------------------------- */
+
+/* Is the wait of `limit_ms` (0: none) that began at `since_ms` over? If not, lowers `next_ms` to
+ * what is left of it. A time noted is that of the step before it happened, so one step is added:
+ * nobody is ended early. */
+static bool client_overdue(const struct clients *all, uint32_t since_ms, uint32_t limit_ms,
+                           uint32_t *next_ms)
+{
+    if (limit_ms == 0)
+        return false;
+    const uint32_t gone_ms = all->awake_ms - since_ms;
+    if (gone_ms >= limit_ms + WHEEL_STEP_MS)
+        return true;
+    const uint32_t left_ms = limit_ms + WHEEL_STEP_MS - gone_ms;
+    if (left_ms < *next_ms)
+        *next_ms = left_ms;
+    return false;
+}
+
+uint32_t client_look(struct client *c)
+{
+    const struct clients *all = c->home;
+    const struct clients_limits *limits = &all->limits;
+    /* Where the world is away nobody can log in: the wait begins anew when it is back. */
+    const uint32_t login_ms = c->greeted || !all->world_up ? 0 : limits->login_ms;
+    const uint32_t frame_ms = c->partial ? limits->frame_ms : 0;
+    const uint32_t slow_ms = c->slow ? limits->slow_ms : 0;
+    uint32_t next_ms = WHEEL_NONE;
+
+    if (c->state != CLIENT_OPEN)
+        return WHEEL_NONE;
+    if (client_overdue(all, c->slow_ms, slow_ms, &next_ms))
+        client_bye_code(c, PE_SLOW, CLIENT_END_SLOW);
+    else if (client_overdue(all, c->partial_ms, frame_ms, &next_ms))
+        client_bye_code(c, PE_IDLE, CLIENT_END_FRAME);
+    else if (client_overdue(all, c->opened_ms, login_ms, &next_ms))
+        client_bye_code(c, PE_IDLE, CLIENT_END_LOGIN);
+    else if (client_overdue(all, c->heard_ms, limits->idle_ms, &next_ms))
+        client_bye_code(c, PE_IDLE, CLIENT_END_IDLE);
+    else
+        return next_ms;
+    return WHEEL_NONE;
+}
+
+void client_login_restart(struct client *c)
+{
+    const struct clients_limits *limits = &c->home->limits;
+
+    if (c->state != CLIENT_OPEN || c->greeted)
+        return;
+    c->opened_ms = c->home->awake_ms;
+    if (limits->login_ms != 0)
+        wheel_hasten(&c->home->wheel, c->slot, limits->login_ms);
+}
+
+void client_start(struct client *c, struct stream *s)
+{
+    struct clients *all = c->home;
+
+    ASSERT(c->state == CLIENT_NEW);
+    c->conn = s;
+    if (all->open >= all->limits.clients_max) {
+        c->state = CLIENT_ENDING;
+        all->metrics->refused_full++;
+        log_often(LOG_WARN, "client refused reason=full clients=%u peer=%s", all->open, c->peer);
+        client_bye_write(c, PE_UNAVAILABLE, (struct span){0});
+        return;
+    }
+    c->state = CLIENT_OPEN;
+    all->open++;
+    all->metrics->accepted++;
+    c->heard_ms = all->awake_ms;
+    c->opened_ms = all->awake_ms;
+    rate_init(&c->rate, &all->limits.rate, all->ops->now_ms(all->ops_arg));
+    if (all->paused)
+        all->conn->read_pause(s, true);
+    const uint32_t next_ms = client_look(c);
+    if (next_ms != WHEEL_NONE)
+        wheel_set(&all->wheel, c->slot, next_ms);
+    log_line(LOG_DEBUG, "client connected peer=%s clients=%u", c->peer, all->open);
+}

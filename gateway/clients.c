@@ -1,0 +1,173 @@
+/* gateway/clients.c: all clients by slot. May touch: common, proto, client, wheel.
+ * On trouble: see clients.h.
+ */
+#include "gateway/clients.h"
+
+#include "common/err.h"
+#include "proto/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A PingResp around the largest payload, at most; its body is the PingReq's but for the numbers. */
+#define CLIENTS_SCRATCH_SLACK 64
+
+int clients_init(struct clients *all)
+{
+    ASSERT(all->limits.clients_max >= 1);
+    ASSERT(all->limits.clients_max + CLIENTS_REFUSED_MAX < 1u << CLIENT_SLOT_BITS);
+    const uint32_t cap = all->limits.clients_max + CLIENTS_REFUSED_MAX;
+
+    all->dead = WHEEL_NONE;
+    all->scratch_cap = all->limits.frame_max + CLIENTS_SCRATCH_SLACK;
+    all->scratch = malloc(all->scratch_cap);
+    all->by_slot = calloc(cap, sizeof(struct client *));
+    int r = all->scratch && all->by_slot ? 0 : E_NOMEM;
+    if (r == 0)
+        r = slots_init(&all->slots, cap);
+    if (r == 0)
+        r = wheel_init(&all->wheel, cap);
+    if (r != 0)
+        clients_fini(all);
+    return r;
+}
+
+void clients_fini(struct clients *all)
+{
+    for (uint32_t slot = 0; all->by_slot && slot < all->slots.fresh; slot++) {
+        struct client *c = all->by_slot[slot];
+        if (c && c->conn)
+            all->conn->destroy(c->conn);
+        free(c);
+    }
+    free(all->by_slot);
+    free(all->scratch);
+    all->by_slot = NULL;
+    all->scratch = NULL;
+    all->open = 0;
+    slots_fini(&all->slots);
+    wheel_fini(&all->wheel);
+}
+
+int clients_add(struct clients *all, const char *peer, struct client **out)
+{
+    uint32_t slot, gen;
+    const int r = slots_take(&all->slots, &slot, &gen);
+    if (r != 0)
+        return r;
+
+    const size_t peer_bytes = strlen(peer) + 1;
+    struct client *c = calloc(1, offsetof(struct client, peer) + peer_bytes);
+    if (!c) {
+        slots_give(&all->slots, slot, gen);
+        return E_NOMEM;
+    }
+    c->home = all;
+    c->slot = slot & ((1u << CLIENT_SLOT_BITS) - 1);
+    c->state = CLIENT_NEW;
+    memcpy(c->peer, peer, peer_bytes);
+    all->by_slot[slot] = c;
+    *out = c;
+    return 0;
+}
+
+/* The client's memory and slot. */
+static void clients_free(struct clients *all, struct client *c)
+{
+    const uint32_t slot = c->slot;
+
+    all->by_slot[slot] = NULL;
+    slots_give(&all->slots, slot, all->slots.gen[slot]);
+    free(c);
+}
+
+void clients_drop(struct clients *all, struct client *c)
+{
+    ASSERT(c->state == CLIENT_NEW);
+    clients_free(all, c);
+}
+
+void clients_bury(struct clients *all, struct client *c)
+{
+    ASSERT(c->state == CLIENT_DEAD);
+    c->dead_next = all->dead;
+    all->dead = c->slot;
+    all->ops->reap_soon(all->ops_arg);
+}
+
+void clients_reap(struct clients *all)
+{
+    while (all->dead != WHEEL_NONE) {
+        struct client *c = all->by_slot[all->dead];
+        all->dead = c->dead_next;
+        clients_free(all, c);
+    }
+}
+
+struct client *clients_find(const struct clients *all, uint32_t slot)
+{
+    struct client *c = slot < all->slots.cap ? all->by_slot[slot] : NULL;
+    return c && c->state == CLIENT_OPEN ? c : NULL;
+}
+
+static uint32_t clients_look(void *arg, uint32_t slot)
+{
+    const struct clients *all = arg;
+    return client_look(all->by_slot[slot]);
+}
+
+void clients_step(struct clients *all, uint32_t ms)
+{
+    if (all->paused)
+        return;
+    all->awake_ms += ms;
+    while (all->awake_ms - all->turned_ms >= WHEEL_STEP_MS) {
+        all->turned_ms += WHEEL_STEP_MS;
+        wheel_turn(&all->wheel, clients_look, all);
+    }
+}
+
+void clients_pause(struct clients *all, bool paused)
+{
+    if (all->paused == paused)
+        return;
+    all->paused = paused;
+    for (uint32_t slot = 0; slot < all->slots.fresh; slot++) {
+        struct client *c = clients_find(all, slot);
+        if (c)
+            all->conn->read_pause(c->conn, paused);
+    }
+}
+
+uint32_t clients_tell(struct clients *all, uint32_t code)
+{
+    uint32_t told = 0;
+    for (uint32_t slot = 0; slot < all->slots.fresh; slot++) {
+        struct client *c = clients_find(all, slot);
+        if (!c)
+            continue;
+        client_send_error(c, code, 0, 0);
+        told++;
+    }
+    return told;
+}
+
+void clients_bye(struct clients *all, uint32_t code, enum client_end end)
+{
+    for (uint32_t slot = 0; slot < all->slots.fresh; slot++) {
+        struct client *c = clients_find(all, slot);
+        if (c)
+            client_bye(c, code, (struct span){0}, end);
+    }
+}
+
+uint64_t clients_queued(const struct clients *all)
+{
+    uint64_t bytes = 0;
+    for (uint32_t slot = 0; slot < all->slots.fresh; slot++) {
+        const struct client *c = all->by_slot[slot];
+        if (c && c->conn)
+            bytes += all->conn->queued(c->conn);
+    }
+    return bytes;
+}

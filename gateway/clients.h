@@ -1,0 +1,102 @@
+/* gateway/clients.h: all clients by slot, what they share, and their deadlines.
+ * May touch: common, proto, client, wheel, transport, conn. Never: uplink, relay, sockets.
+ * On trouble: full is a Bye 13 to the one too many; when even those are too many, E_FULL.
+ */
+#pragma once
+
+#include "common/slots.h"
+#include "gateway/client.h"
+#include "gateway/conn.h"
+#include "gateway/gateway_metrics.h"
+#include "gateway/transport.h"
+#include "gateway/wheel.h"
+
+/* Connections beyond the limit that may be reading their Bye 13; above that they are shut without
+ * one. */
+#define CLIENTS_REFUSED_MAX 256
+
+struct clients_limits {
+    uint32_t clients_max; /* >= 1 */
+    uint32_t frame_max;   /* bytes of a body */
+    size_t queue_hard;    /* bytes queued for one client, its Bye apart; 0: off */
+    struct rate_limit rate;
+    uint32_t idle_ms, login_ms, frame_ms, slow_ms; /* 0: off */
+    int64_t linger_ns;
+};
+
+/* What clients need of the process. */
+struct clients_ops {
+    /* Milliseconds, modulo 2^32, for the rate. */
+    uint32_t (*now_ms)(void *arg);
+    /* Call clients_reap at the end of this turn. */
+    void (*reap_soon)(void *arg);
+};
+
+/* What clients tell whoever stands between them and the world. */
+struct clients_world {
+    /* Requests in order, 1 to LINK_BODIES_MAX; borrowed until return. */
+    void (*forward)(void *arg, struct client *c, const struct span *bodies, uint32_t n);
+    /* Its queue went above the soft limit, or has drained. */
+    void (*congestion)(void *arg, struct client *c, bool on);
+    /* It is no longer served. Once a client. */
+    void (*gone)(void *arg, struct client *c);
+};
+
+struct clients {
+    struct clients_limits limits;
+    const struct transport_ops *transport; /* borrowed, as all below */
+    const struct conn_ops *conn;
+    const struct clients_ops *ops;
+    void *ops_arg;
+    const struct clients_world *world;
+    void *world_arg;
+    struct gateway_metrics *metrics;
+
+    struct slots slots;
+    struct client **by_slot; /* [slots.cap] owned */
+    struct wheel wheel;
+    uint8_t *scratch; /* [scratch_cap] a body that we write ourselves */
+    size_t scratch_cap;
+    uint32_t dead;      /* first slot to be reaped; WHEEL_NONE: none */
+    uint32_t open;      /* clients that are served */
+    uint32_t awake_ms;  /* time in which we could have listened; see clients_step */
+    uint32_t turned_ms; /* up to where the wheel has been turned */
+    bool world_up;      /* requests can be forwarded; kept by the relay */
+    bool paused;        /* nobody is read; kept by clients_pause */
+};
+
+/* `all` comes with limits, transport, conn, ops and metrics filled in, the rest zero; `world` may
+ * be set later, before the first client. E_NOMEM. */
+int clients_init(struct clients *all) MUST_CHECK;
+/* Every connection ends at once. */
+void clients_fini(struct clients *all);
+
+/* Room for a connection from `peer` (text, copied). 0; E_FULL; E_NOMEM. client_start or
+ * clients_drop follows. */
+int clients_add(struct clients *all, const char *peer, struct client **out) MUST_CHECK;
+/* Take back a client that never started. */
+void clients_drop(struct clients *all, struct client *c);
+
+/* Free the dead. */
+void clients_reap(struct clients *all);
+/* For client.c: `c` is DEAD now. */
+void clients_bury(struct clients *all, struct client *c);
+
+/* The client that is OPEN in this slot; NULL: none. */
+struct client *clients_find(const struct clients *all, uint32_t slot);
+
+/* `ms` more have passed in which clients were listened to: a process that was stopped, or does
+ * not read because the link is full, counts no silence against them. */
+void clients_step(struct clients *all, uint32_t ms);
+
+/* Stop reading everybody, or go on; time does not count against them meanwhile. */
+void clients_pause(struct clients *all, bool paused);
+
+/* The same ErrorNotify to all, seq and cmd 0; returns how many. */
+uint32_t clients_tell(struct clients *all, uint32_t code);
+
+/* Bye to all that are OPEN. */
+void clients_bye(struct clients *all, uint32_t code, enum client_end end);
+
+/* Bytes queued for all of them. Cost: all slots ever used. */
+uint64_t clients_queued(const struct clients *all);

@@ -1,0 +1,311 @@
+/* gateway/gateway.c: composition, time, drain.
+ * May touch: common, everything in gateway. On trouble: see gateway.h.
+ *
+ *   listener ─► clients ─► relay ─► uplink ─► world
+ *                  ▲ one timer of 100 ms steps both ▲
+ */
+#include "gateway/gateway.h"
+
+#include "common/err.h"
+#include "common/io/net.h"
+#include "common/log.h"
+#include "common/rng.h"
+#include "gateway/listener.h"
+#include "gateway/relay.h"
+#include "proto/frame.h"
+#include "proto/protocol.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GATEWAY_STEP_NS (WHEEL_STEP_MS * CLOCK_NS_PER_MS)
+/* A step that comes later than this finds a process that was stopped or starved: nobody could have
+ * been heard meanwhile, so no more than this counts as silence. */
+#define GATEWAY_STEP_MAX_NS (3 * GATEWAY_STEP_NS)
+/* Descriptors that are not clients': standard streams, loop, listener, link, admin. */
+#define GATEWAY_DESCRIPTORS    32
+#define GATEWAY_CLIENTS_MAX    1000000                        /* with -max-clients 0 */
+#define GATEWAY_FOREVER_NS     (365 * 86400 * CLOCK_NS_PER_S) /* a wait without a limit */
+#define GATEWAY_LINK_FINISH_NS CLOCK_NS_PER_S /* the world's time to close its end of the link */
+
+struct gateway {
+    const struct gateway_config *config;
+    struct loop *loop;
+    struct gateway_metrics metrics;
+    struct clients clients;
+    struct uplink uplink;
+    struct relay relay;
+    struct listener listener;
+    struct stream_limits link_limits;
+    struct net_dialer *dialer;
+    struct loop_timer *timer;
+    struct loop_deferred reap;
+    struct mono stepped; /* when the last step was */
+    struct mono awake;   /* time in which we could listen */
+    struct mono drain_end;
+    bool draining;
+    char id[LINK_ID_MAX];
+};
+
+/* --- what the parts need of the process ------------------------------------------------------- */
+
+static uint32_t gateway_now_ms(void *arg)
+{
+    const struct gateway *g = arg;
+    return (uint32_t)(loop_now(g->loop).ns / CLOCK_NS_PER_MS);
+}
+
+static void gateway_reap_soon(void *arg)
+{
+    struct gateway *g = arg;
+    loop_defer(g->loop, &g->reap);
+}
+
+static void gateway_reap(void *arg)
+{
+    struct gateway *g = arg;
+    clients_reap(&g->clients);
+}
+
+static const struct clients_ops gateway_clients_ops = {
+    .now_ms = gateway_now_ms,
+    .reap_soon = gateway_reap_soon,
+};
+
+static void gateway_dialed(void *arg, int fd, int err)
+{
+    struct gateway *g = arg;
+    struct stream *s;
+
+    net_dialer_destroy(g->dialer);
+    g->dialer = NULL;
+    if (fd < 0) {
+        const char *why = strerrordesc_np(err);
+        uplink_failed(&g->uplink, why ? why : "cannot be reached");
+        return;
+    }
+    const int r = stream_create(g->loop, fd, &g->link_limits, &uplink_stream_ops, &g->uplink, &s);
+    if (r != 0)
+        uplink_failed(&g->uplink, err_text(r));
+    else
+        uplink_connected(&g->uplink, s);
+}
+
+static int gateway_dial(void *arg)
+{
+    struct gateway *g = arg;
+    return net_dial(g->loop, g->config->upstream, UPLINK_DIAL_TIMEOUT_NS, gateway_dialed, g,
+                    &g->dialer);
+}
+
+static void gateway_dial_cancel(void *arg)
+{
+    struct gateway *g = arg;
+    net_dialer_destroy(g->dialer);
+    g->dialer = NULL;
+}
+
+static const struct uplink_ops gateway_uplink_ops = {
+    .dial = gateway_dial,
+    .dial_cancel = gateway_dial_cancel,
+};
+
+/* --- time ---------------------------------------------------------------------------------- */
+
+static void gateway_drain_step(struct gateway *g)
+{
+    /* The link goes last: the world has heard of every client's end by then. */
+    if (g->clients.slots.live == 0 && g->uplink.state != UPLINK_ENDING && !uplink_over(&g->uplink))
+        uplink_finish(&g->uplink, GATEWAY_LINK_FINISH_NS);
+    if (uplink_over(&g->uplink)) {
+        loop_stop(g->loop);
+    } else if (clock_since(g->stepped, g->drain_end) >= 0) {
+        log_line(LOG_WARN, "drain took too long clients=%u", g->clients.slots.live);
+        loop_stop(g->loop);
+    }
+}
+
+static void gateway_step(void *arg)
+{
+    struct gateway *g = arg;
+    const struct mono now = loop_now(g->loop);
+    int64_t passed_ns = clock_since(now, g->stepped);
+
+    if (passed_ns > GATEWAY_STEP_MAX_NS)
+        passed_ns = GATEWAY_STEP_MAX_NS;
+    /* Whole milliseconds only, so that no fraction is lost from step to step. */
+    const uint32_t passed_ms = (uint32_t)(passed_ns / CLOCK_NS_PER_MS);
+    g->stepped =
+        passed_ns == GATEWAY_STEP_MAX_NS ? now : clock_add(g->stepped, passed_ms * CLOCK_NS_PER_MS);
+    g->awake = clock_add(g->awake, passed_ms * CLOCK_NS_PER_MS);
+
+    uplink_step(&g->uplink, g->awake);
+    clients_step(&g->clients, passed_ms);
+    if (g->draining)
+        gateway_drain_step(g);
+    loop_timer_arm(g->timer, GATEWAY_STEP_NS);
+}
+
+/* --- drain --------------------------------------------------------------------------------- */
+
+void gateway_drain(struct gateway *g)
+{
+    if (g->draining)
+        return;
+    g->draining = true;
+    const int64_t limit_ns = g->config->drain_timeout_ns;
+    g->drain_end = clock_add(loop_now(g->loop), limit_ns != 0 ? limit_ns : GATEWAY_FOREVER_NS);
+    log_line(LOG_INFO, "draining clients=%u", g->clients.open);
+    listener_stop(&g->listener);
+    clients_bye(&g->clients, PE_SHUTTING_DOWN, CLIENT_END_DRAIN);
+}
+
+bool gateway_draining(const struct gateway *g)
+{
+    return g->draining;
+}
+
+/* --- life ---------------------------------------------------------------------------------- */
+
+static uint32_t gateway_limit_ms(int64_t ns)
+{
+    return (uint32_t)(ns / CLOCK_NS_PER_MS);
+}
+
+static void gateway_limits(struct gateway *g, uint64_t descriptors)
+{
+    const struct gateway_config *config = g->config;
+    struct clients_limits *limits = &g->clients.limits;
+    const uint64_t room =
+        descriptors > 2 * GATEWAY_DESCRIPTORS ? descriptors - GATEWAY_DESCRIPTORS : descriptors;
+    uint64_t clients = config->max_clients;
+
+    if (clients == 0)
+        clients = room < GATEWAY_CLIENTS_MAX ? room : GATEWAY_CLIENTS_MAX;
+    else if (clients > room)
+        log_line(LOG_WARN,
+                 "-max-clients is above what descriptors allow clients=%" PRIu64
+                 " descriptors=%" PRIu64,
+                 clients, descriptors);
+    const uint64_t burst = config->rate_burst != 0 ? config->rate_burst : 2 * config->rate;
+
+    limits->clients_max = (uint32_t)clients;
+    limits->frame_max = config->max_frame != 0 ? (uint32_t)config->max_frame : PROTO_BATCH_MAX;
+    limits->queue_hard = config->queue_hard;
+    limits->rate = (struct rate_limit){(uint32_t)config->rate, (uint32_t)burst};
+    limits->idle_ms = gateway_limit_ms(config->idle_timeout_ns);
+    limits->login_ms = gateway_limit_ms(config->login_timeout_ns);
+    limits->frame_ms = gateway_limit_ms(config->frame_timeout_ns);
+    limits->slow_ms = gateway_limit_ms(config->slow_timeout_ns);
+    limits->linger_ns = config->linger_ns != 0 ? config->linger_ns : GATEWAY_FOREVER_NS;
+    g->link_limits = (struct stream_limits){
+        .queue_soft = config->link_queue_soft,
+        .queue_hard = config->link_queue_hard,
+        .keep_max = FRAME_HEAD + LINK_FRAME_MAX,
+    };
+}
+
+static int gateway_init_parts(struct gateway *g)
+{
+    struct clients *all = &g->clients;
+    struct uplink *u = &g->uplink;
+
+    all->transport = &transport_len;
+    all->conn = &conn_stream;
+    all->ops = &gateway_clients_ops;
+    all->ops_arg = g;
+    all->metrics = &g->metrics;
+    int r = clients_init(all);
+    if (r == 0)
+        r = relay_init(&g->relay, all, u, &g->metrics);
+    if (r == 0)
+        r = loop_timer_create(g->loop, gateway_step, g, &g->timer);
+
+    uint64_t seed;
+    rng_secret(&seed, sizeof(seed));
+    snprintf(g->id, sizeof(g->id), "gateway-%ld-%08x", (long)getpid(), (unsigned)(seed >> 32));
+    u->upstream = g->config->upstream;
+    u->id = span_text(g->id);
+    u->silence_ns = g->config->link_timeout_ns;
+    u->conn_ops = &conn_stream;
+    u->ops = &gateway_uplink_ops;
+    u->ops_arg = g;
+    u->user = &relay_uplink_user;
+    u->user_arg = &g->relay;
+    u->metrics = &g->metrics;
+    uplink_init(u, seed);
+    return r;
+}
+
+int gateway_create(struct loop *loop, const struct gateway_config *config, struct gateway **out,
+                   char *why, size_t why_cap)
+{
+    struct gateway *g = calloc(1, sizeof(*g));
+    if (!g) {
+        snprintf(why, why_cap, "%s", err_text(E_NOMEM));
+        return E_NOMEM;
+    }
+    g->config = config;
+    g->loop = loop;
+    g->reap = (struct loop_deferred){.fn = gateway_reap, .arg = g};
+    gateway_limits(g, net_raise_descriptors());
+    int r = gateway_init_parts(g);
+    if (r != 0) {
+        snprintf(why, why_cap, "-max-clients: %s", err_text(r));
+        gateway_destroy(g);
+        return r;
+    }
+
+    /* The client holds the hard limit, since it still has a Bye to queue when it is reached, and a
+     * frame may be larger than it; the stream's is the bound on both. */
+    const uint64_t queue_hard = config->queue_hard;
+    const struct stream_limits limits = {
+        .queue_soft = config->queue_soft,
+        .queue_hard = queue_hard != 0 ? queue_hard + PROTO_BATCH_MAX + CLIENT_NOTE_MAX : 0,
+        .keep_max = FRAME_HEAD + g->clients.limits.frame_max,
+        .sndbuf = config->sndbuf < INT_MAX ? (int)config->sndbuf : INT_MAX,
+    };
+    char cause[NET_TEXT_MAX + 128];
+    r = listener_init(&g->listener, loop, &g->clients, config->listen, &limits, cause,
+                      sizeof(cause));
+    if (r != 0) {
+        snprintf(why, why_cap, "-listen: %s", cause);
+        gateway_destroy(g);
+        return r;
+    }
+    g->stepped = loop_now(loop);
+    loop_timer_arm(g->timer, 0);
+    *out = g;
+    return 0;
+}
+
+void gateway_destroy(struct gateway *g)
+{
+    if (!g)
+        return;
+    listener_stop(&g->listener);
+    uplink_fini(&g->uplink);
+    clients_fini(&g->clients);
+    relay_fini(&g->relay);
+    loop_timer_destroy(g->timer);
+    loop_defer_cancel(g->loop, &g->reap);
+    free(g);
+}
+
+const char *gateway_addr(const struct gateway *g)
+{
+    return net_listener_addr(g->listener.net);
+}
+
+const struct gateway_metrics *gateway_metrics_now(struct gateway *g)
+{
+    g->metrics.clients = g->clients.open;
+    g->metrics.sessions = g->relay.sessions;
+    g->metrics.queue_bytes = clients_queued(&g->clients);
+    g->metrics.link_ready = uplink_ready(&g->uplink);
+    g->metrics.link_queue_bytes = g->uplink.conn ? stream_queued(g->uplink.conn) : 0;
+    return &g->metrics;
+}

@@ -1,0 +1,109 @@
+/* gateway/gateway_opts.c: one row for each flag.
+ * May touch: common. On trouble: opts.c names the flag; this file names pairs that clash.
+ */
+#include "gateway/gateway_opts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD(f)      offsetof(struct gateway_config, f)
+#define DAY_MS        86400000.0 /* no wait is longer */
+#define QUEUE_MAX     17179869184.0
+#define SNDBUF_MIN    4096
+#define SNDBUF_MAX    1073741824.0
+#define FRAME_MIN     64
+#define FRAME_MAX     1048576 /* PROTO_BATCH_MAX: what any frame may hold */
+#define RATE_MAX      1000000
+#define CLIENTS_MAX   1000000
+#define QUEUE_MIN     1024
+#define LINK_SOFT_MIN 65536
+
+/* clang-format off */
+const struct opt gateway_opts[] = {
+    {.name = "role", .type = OPT_CHOICE, .offset = FIELD(role), .def = "gateway", .unit = "",
+     .choices = "gateway", .help = "which program to be"},
+    {.name = "listen", .type = OPT_ADDR, .offset = FIELD(listen), .def = "127.0.0.1:19001",
+     .unit = "", .help = "where clients connect; port 0 lets the kernel choose"},
+    {.name = "upstream", .type = OPT_ADDR, .offset = FIELD(upstream), .def = "127.0.0.1:19002",
+     .unit = "", .help = "where the world listens; dialled until it answers"},
+    {.name = "link-timeout", .type = OPT_DURATION, .offset = FIELD(link_timeout_ns), .def = "3s",
+     .unit = "s", .min = 0.01, .max = DAY_MS / 1000, .zero_off = true,
+     .help = "a world silent for this long counts as away; both sides ping three times in it"},
+    {.name = "max-clients", .type = OPT_UINT, .offset = FIELD(max_clients), .def = "10000",
+     .unit = "", .min = 1, .max = CLIENTS_MAX, .zero_off = true,
+     .help = "clients at once; one more gets Bye 13"},
+    {.name = "max-frame", .type = OPT_BYTES, .offset = FIELD(max_frame), .def = "16384",
+     .unit = "bytes", .min = FRAME_MIN, .max = FRAME_MAX, .zero_off = true,
+     .help = "largest body that a client may send"},
+    {.name = "rate", .type = OPT_UINT, .offset = FIELD(rate), .def = "60", .unit = "", .min = 1,
+     .max = RATE_MAX, .zero_off = true, .help = "requests a second of one client, pings counted"},
+    {.name = "rate-burst", .type = OPT_UINT, .offset = FIELD(rate_burst), .def = "0", .unit = "",
+     .min = 1, .max = RATE_MAX, .zero_off = true,
+     .help = "requests that may come at once; 0 is twice the rate"},
+    {.name = "idle-timeout", .type = OPT_DURATION, .offset = FIELD(idle_timeout_ns), .def = "60s",
+     .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
+     .help = "a client that sends no whole frame for this long gets Bye 15"},
+    {.name = "login-timeout", .type = OPT_DURATION, .offset = FIELD(login_timeout_ns),
+     .def = "30s", .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
+     .help = "a client that has not logged in by then gets Bye 15; does not run while the world is "
+             "away"},
+    {.name = "frame-timeout", .type = OPT_DURATION, .offset = FIELD(frame_timeout_ns),
+     .def = "10s", .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
+     .help = "a frame that is not whole by then, counted from its first byte, gets Bye 15"},
+    {.name = "queue-soft", .type = OPT_BYTES, .offset = FIELD(queue_soft), .def = "64KiB",
+     .unit = "bytes", .min = QUEUE_MIN, .max = QUEUE_MAX, .zero_off = true,
+     .help = "bytes queued for a client from which on the world pauses its batches"},
+    {.name = "queue-hard", .type = OPT_BYTES, .offset = FIELD(queue_hard), .def = "1MiB",
+     .unit = "bytes", .min = QUEUE_MIN, .max = QUEUE_MAX, .zero_off = true,
+     .help = "bytes queued for a client at most; past it Bye 16"},
+    {.name = "slow-timeout", .type = OPT_DURATION, .offset = FIELD(slow_timeout_ns), .def = "30s",
+     .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
+     .help = "a client above the soft limit for this long gets Bye 16"},
+    {.name = "sndbuf", .type = OPT_BYTES, .offset = FIELD(sndbuf), .def = "128KiB",
+     .unit = "bytes", .min = SNDBUF_MIN, .max = SNDBUF_MAX, .zero_off = true,
+     .help = "the kernel's send buffer of a client; 0 is the kernel's choice"},
+    {.name = "linger", .type = OPT_DURATION, .offset = FIELD(linger_ns), .def = "2s", .unit = "s",
+     .min = 0.01, .max = DAY_MS / 1000, .zero_off = true,
+     .help = "how long a client may take to read its Bye and close"},
+    {.name = "drain-timeout", .type = OPT_DURATION, .offset = FIELD(drain_timeout_ns),
+     .def = "5s", .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
+     .help = "after SIGTERM or SIGINT, the end comes by then"},
+    {.name = "link-queue-soft", .type = OPT_BYTES, .offset = FIELD(link_queue_soft),
+     .def = "4MiB", .unit = "bytes", .min = LINK_SOFT_MIN, .max = QUEUE_MAX, .zero_off = true,
+     .help = "bytes queued for the world from which on no client is read"},
+    {.name = "link-queue-hard", .type = OPT_BYTES, .offset = FIELD(link_queue_hard),
+     .def = "64MiB", .unit = "bytes", .min = LINK_SOFT_MIN, .max = QUEUE_MAX, .zero_off = true,
+     .help = "bytes queued for the world at most; past it the link is closed"},
+    {.name = "log-level", .type = OPT_CHOICE, .offset = FIELD(log_level), .def = "info",
+     .unit = "", .choices = "debug|info|warn|error|off", .help = "least level that is written"},
+    {.name = "log-format", .type = OPT_CHOICE, .offset = FIELD(log_format), .def = "text",
+     .unit = "", .choices = "text|json", .help = "how a line is written"},
+};
+/* clang-format on */
+
+const size_t gateway_opts_n = ARRAY_LEN(gateway_opts);
+
+/* The port of an address whose form has been checked. */
+static unsigned long gateway_opts_port(const char *addr)
+{
+    const char *colon = strrchr(addr, ':');
+    return colon ? strtoul(colon + 1, NULL, 10) : 0;
+}
+
+bool gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap)
+{
+    if (gateway_opts_port(config->upstream) == 0) {
+        snprintf(why, why_cap, "-upstream: \"%s\": nobody can be reached at port 0",
+                 config->upstream);
+        return false;
+    }
+    if (config->queue_hard != 0 && config->queue_hard < config->queue_soft) {
+        snprintf(why, why_cap, "-queue-hard: must not be below -queue-soft");
+        return false;
+    }
+    if (config->link_queue_hard != 0 && config->link_queue_hard < config->link_queue_soft) {
+        snprintf(why, why_cap, "-link-queue-hard: must not be below -link-queue-soft");
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,63 @@
+/* gateway/listener.c: accept and place. May touch: common/io, clients. On trouble: listener.h. */
+#include "gateway/listener.h"
+
+#include "common/err.h"
+#include "common/log.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static void listener_accepted(void *arg, int fd, const char *peer)
+{
+    struct listener *l = arg;
+    struct clients *all = l->clients;
+    struct client *c;
+    struct stream *s;
+
+    int r = clients_add(all, peer, &c);
+    if (r != 0) {
+        close(fd);
+        all->metrics->refused_busy++;
+        log_often(LOG_WARN, "client refused reason=busy error=\"%s\" peer=%s", err_text(r), peer);
+        return;
+    }
+    r = stream_create(l->loop, fd, &l->limits, &client_stream_ops, c, &s);
+    if (r != 0) {
+        clients_drop(all, c);
+        all->metrics->refused_error++;
+        log_often(LOG_WARN, "client refused reason=error error=\"%s\" peer=%s", err_text(r), peer);
+        return;
+    }
+    client_start(c, s);
+}
+
+static void listener_paused(void *arg, bool on, int err)
+{
+    struct listener *l = arg;
+
+    if (!on) {
+        log_often(LOG_INFO, "accepting again clients=%u", l->clients->open);
+        return;
+    }
+    l->clients->metrics->accept_pauses++;
+    log_often(LOG_WARN, "accepting paused error=\"%s\" clients=%u", strerror(err),
+              l->clients->open);
+}
+
+static const struct net_listener_ops listener_ops = {
+    .accepted = listener_accepted,
+    .paused = listener_paused,
+};
+
+int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
+                  const struct stream_limits *limits, char *why, size_t why_cap)
+{
+    *l = (struct listener){.loop = loop, .clients = clients, .limits = *limits};
+    return net_listen(loop, addr, &listener_ops, l, &l->net, why, why_cap);
+}
+
+void listener_stop(struct listener *l)
+{
+    net_listener_destroy(l->net);
+    l->net = NULL;
+}

@@ -1,0 +1,24 @@
+/* gateway/listener.h: where clients come in.
+ * Accepts, gives each connection a stream and a place among the clients. May touch: common/io,
+ * clients. Never: uplink, relay.
+ * On trouble: what cannot be taken is closed and counted; out of descriptors pauses accepting by
+ * itself, which is counted and logged.
+ */
+#pragma once
+
+#include "common/io/net.h"
+#include "common/io/stream.h"
+#include "gateway/clients.h"
+
+struct listener {
+    struct loop *loop;       /* borrowed */
+    struct clients *clients; /* borrowed */
+    struct net_listener *net;
+    struct stream_limits limits; /* of each client's connection */
+};
+
+/* `limits` is copied. `why` gets one line on error: E_ADDR, E_IO, E_NOMEM. */
+int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
+                  const struct stream_limits *limits, char *why, size_t why_cap) MUST_CHECK;
+/* Stop accepting. What was accepted stays, and still borrows `l`. */
+void listener_stop(struct listener *l);
