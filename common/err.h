@@ -5,16 +5,16 @@
 #pragma once
 
 /*     name       value  text */
-#define ERR_TABLE(X)                                                                               \
-    X(E_NOMEM, -1, "out of memory")                                                                \
-    X(E_FULL, -2, "full: a named limit is reached")                                                \
-    X(E_SHORT, -3, "more bytes are needed")                                                        \
-    X(E_BAD, -4, "malformed")                                                                      \
-    X(E_RANGE, -5, "out of range")                                                                 \
-    X(E_IO, -6, "the system refused an operation")                                                 \
-    X(E_CLOSED, -7, "closed by the other side")                                                    \
-    X(E_ADDR, -8, "not an address that can be used")                                               \
-    X(E_MISSING, -9, "not there")                                                                  \
+#define ERR_TABLE(X)                                 \
+    X(E_NOMEM, -1, "out of memory")                  \
+    X(E_FULL, -2, "full: a named limit is reached")  \
+    X(E_SHORT, -3, "more bytes are needed")          \
+    X(E_BAD, -4, "malformed")                        \
+    X(E_RANGE, -5, "out of range")                   \
+    X(E_IO, -6, "the system refused an operation")   \
+    X(E_CLOSED, -7, "closed by the other side")      \
+    X(E_ADDR, -8, "not an address that can be used") \
+    X(E_MISSING, -9, "not there")                    \
     X(E_TIMEOUT, -10, "took too long")
 
 #define ERR_ENUM(name, value, text) name = value,

@@ -36,8 +36,8 @@ void log_site_line(struct log_site *site, enum log_level level, const char *fmt,
 
 /* For what a peer can cause often: at most LOG_SITE_RATE lines a second from this place, the
  * next line says how many were left out. */
-#define log_often(level, ...)                                                                      \
-    do {                                                                                           \
-        static struct log_site log_site_here;                                                      \
-        log_site_line(&log_site_here, level, __VA_ARGS__);                                         \
+#define log_often(level, ...)                              \
+    do {                                                   \
+        static struct log_site log_site_here;              \
+        log_site_line(&log_site_here, level, __VA_ARGS__); \
     } while (0)

@@ -21,8 +21,8 @@
 struct stream;
 
 enum stream_end {
-    STREAM_EOF,    /* the peer shut its side in an orderly way */
-    STREAM_RESET,  /* the connection broke */
+    STREAM_EOF,     /* the peer shut its side in an orderly way */
+    STREAM_RESET,   /* the connection broke */
     STREAM_LINGERED /* after stream_finish: the peer closed, or the time was up */
 };
 
