@@ -93,16 +93,19 @@ if [ "$(id -u)" != 0 ]; then
     [ -t 0 ] || as_root="sudo -n" # nobody is there to type a password
 fi
 
+# Its many words are shown only where it fails.
 apt() {
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 \
-        -o Dpkg::Use-Pty=0 "$@" </dev/null
+    said=$($as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120 \
+        -o Dpkg::Use-Pty=0 "$@" </dev/null 2>&1) && return
+    echo "$said" >&2
+    return 1
 }
 
 echo "install-deps: missing on this machine:"
 echo "$missing" | while IFS='|' read -r names why; do
-    echo "install-deps:   ${names%%,*} ($why)"
+    echo "install-deps:   $(echo "$names" | sed 's/,/ or /g') ($why)"
 done
-echo "install-deps: asking for the list of packages (apt-get update)"
+echo "install-deps: apt-get update"
 apt update || die "apt-get update failed; please install by hand: apt-get install $list"
 
 # Names differ between Debian's releases: the first that can be had.
