@@ -76,7 +76,7 @@ static void uplink_drop(struct uplink *u, const char *why, uint64_t *metric)
     } else if (!u->told || strcmp(u->told, why) != 0) {
         u->told = why;
         u->summary = u->now;
-        log_often(LOG_WARN, "world away upstream=%s reason=%s attempts=%u", u->upstream, why,
+        log_often(LOG_WARN, "world away upstream=%s reason=\"%s\" attempts=%u", u->upstream, why,
                   u->attempts);
     }
 }
@@ -322,7 +322,7 @@ void uplink_step(struct uplink *u, struct mono now)
     }
     if (u->told && clock_since(now, u->summary) >= UPLINK_SUMMARY_NS) {
         u->summary = now;
-        log_line(LOG_WARN, "world still away upstream=%s reason=%s attempts=%u", u->upstream,
+        log_line(LOG_WARN, "world still away upstream=%s reason=\"%s\" attempts=%u", u->upstream,
                  u->told, u->attempts);
     }
 }

@@ -1,0 +1,44 @@
+/* tests/gateway/test_gateway_metrics.c: the table holds what it promises. */
+#include "gateway/gateway_metrics.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+Test(gateway_metrics, every_field_has_one_row_and_its_own_name_and_label)
+{
+    cr_assert_eq(gateway_metrics_n * sizeof(uint64_t), sizeof(struct gateway_metrics));
+    for (size_t i = 0; i < gateway_metrics_n; i++) {
+        const struct metric *a = &gateway_metrics_table[i];
+        cr_assert_eq(a->offset, i * sizeof(uint64_t));
+        cr_assert_eq(strncmp(a->name, "aegis_gateway_", 14), 0, "%s", a->name);
+        for (size_t k = i + 1; k < gateway_metrics_n; k++) {
+            const struct metric *b = &gateway_metrics_table[k];
+            cr_assert(strcmp(a->name, b->name) != 0 || strcmp(a->label, b->label) != 0, "%s{%s}",
+                      a->name, a->label);
+        }
+    }
+}
+
+Test(gateway_metrics, rows_of_one_name_stand_together_and_agree)
+{
+    for (size_t i = 1; i < gateway_metrics_n; i++) {
+        const struct metric *a = &gateway_metrics_table[i - 1], *b = &gateway_metrics_table[i];
+        if (strcmp(a->name, b->name) == 0) {
+            cr_assert_eq(a->kind, b->kind);
+            cr_assert_str_eq(a->help, b->help);
+            continue;
+        }
+        for (size_t k = i + 1; k < gateway_metrics_n; k++)
+            cr_assert(strcmp(a->name, gateway_metrics_table[k].name) != 0, "%s", a->name);
+    }
+}
+
+Test(gateway_metrics, counters_end_in_total_and_gauges_do_not)
+{
+    for (size_t i = 0; i < gateway_metrics_n; i++) {
+        const struct metric *m = &gateway_metrics_table[i];
+        const size_t n = strlen(m->name);
+        const bool total = n > 6 && strcmp(m->name + n - 6, "_total") == 0;
+        cr_assert_eq(total, m->kind == METRIC_COUNTER, "%s", m->name);
+    }
+}
