@@ -63,10 +63,13 @@ struct event_base *loop_base(struct loop *l);
 uint8_t *loop_read_buffer(struct loop *l);
 /* Rounded up to a microsecond; below 0 is 0. */
 struct timeval loop_timeval(int64_t ns);
-/* The streams that have something to do at the end of this turn: one deferred call for all of
- * them, so that each of many thousand pays for one pointer only. Belongs to stream.c. */
+/* What all streams of a loop share, so that each of many thousand is small: those that have
+ * something to do at the end of this turn, with one deferred call for all, and their kinds. Belongs
+ * to stream.c. */
 struct stream;
+struct stream_kind;
 struct loop_crowd {
+    struct stream_kind *kinds;
     struct stream *first, *last;
     struct loop_deferred deferred;
 };

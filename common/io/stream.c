@@ -42,11 +42,18 @@ struct piece {
     uint8_t bytes[];
 };
 
-struct stream {
-    struct event event; /* the one event of the socket */
+/* What the streams of one kind share, so that each pays for one pointer. */
+struct stream_kind {
+    struct stream_kind *next; /* of the loop's kinds: two or three in a process */
     struct loop *loop;
     const struct stream_limits *limits; /* borrowed */
     const struct stream_ops *ops;       /* borrowed */
+    size_t streams;                     /* freed with the last one */
+};
+
+struct stream {
+    struct event event; /* the one event of the socket */
+    struct stream_kind *kind;
     void *arg;
     struct stream *next; /* among those with work at the end of the turn */
     struct stream_count count;
@@ -67,13 +74,45 @@ struct stream {
     bool dead : 1;             /* stream_destroy was called */
 };
 
+_Static_assert(sizeof(struct stream) <= 200, "an idle client stays small");
+
+static struct stream_kind *join_kind(struct loop *l, const struct stream_limits *limits,
+                                     const struct stream_ops *ops)
+{
+    struct stream_kind **kinds = &loop_streams(l)->kinds;
+    struct stream_kind *k = *kinds;
+    while (k && !(k->limits == limits && k->ops == ops))
+        k = k->next;
+    if (!k) {
+        k = malloc(sizeof(*k));
+        if (!k)
+            return NULL;
+        *k = (struct stream_kind){*kinds, l, limits, ops, 0};
+        *kinds = k;
+    }
+    k->streams++;
+    return k;
+}
+
+static void leave_kind(struct stream_kind *k)
+{
+    k->streams--;
+    if (k->streams > 0)
+        return;
+    struct stream_kind **at = &loop_streams(k->loop)->kinds;
+    while (*at != k)
+        at = &(*at)->next;
+    *at = k->next;
+    free(k);
+}
+
 static void at_turn_end(void *arg);
 
 static void list(struct stream *s)
 {
     if (s->listed)
         return;
-    struct loop_crowd *crowd = loop_streams(s->loop);
+    struct loop_crowd *crowd = loop_streams(s->kind->loop);
     s->listed = true;
     s->next = NULL;
     if (crowd->last)
@@ -82,8 +121,8 @@ static void list(struct stream *s)
         crowd->first = s;
     crowd->last = s;
     crowd->deferred.fn = at_turn_end;
-    crowd->deferred.arg = s->loop;
-    loop_defer(s->loop, &crowd->deferred);
+    crowd->deferred.arg = s->kind->loop;
+    loop_defer(s->kind->loop, &crowd->deferred);
 }
 
 static void drop(struct piece **p)
@@ -168,7 +207,7 @@ static void watch(struct stream *s)
     s->watched = (uint8_t)want;
     if (!want)
         return;
-    event_assign(&s->event, loop_base(s->loop), fd, (short)(want | EV_PERSIST), on_socket, s);
+    event_assign(&s->event, loop_base(s->kind->loop), fd, (short)(want | EV_PERSIST), on_socket, s);
     if (event_add(&s->event, NULL) < 0) {
         s->watched = 0;
         end(s, STREAM_RESET);
@@ -205,7 +244,7 @@ int stream_write2(struct stream *s, struct span a, struct span b)
     if (s->over || s->finishing || s->dead)
         return E_CLOSED;
     size_t n = a.n + b.n;
-    size_t hard = s->limits->queue_hard;
+    size_t hard = s->kind->limits->queue_hard;
     size_t have = stream_queued(s);
     if (n == 0)
         return 0;
@@ -248,7 +287,7 @@ struct stream_count stream_counted(const struct stream *s)
 
 static void tell_pressure(struct stream *s)
 {
-    size_t soft = s->limits->queue_soft;
+    size_t soft = s->kind->limits->queue_soft;
     if (!soft || s->over || s->finishing)
         return;
     size_t have = stream_queued(s);
@@ -256,8 +295,8 @@ static void tell_pressure(struct stream *s)
     if (on == s->pressed)
         return;
     s->pressed = on;
-    if (s->ops->pressure)
-        s->ops->pressure(s->arg, on);
+    if (s->kind->ops->pressure)
+        s->kind->ops->pressure(s->arg, on);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -273,11 +312,11 @@ static size_t hand_up(struct stream *s, struct span bytes)
 {
     size_t taken = 0;
     while (bytes.n - taken > 0 && !deaf(s)) {
-        size_t n = s->ops->data(s->arg, span_of(bytes.p + taken, bytes.n - taken));
+        size_t n = s->kind->ops->data(s->arg, span_of(bytes.p + taken, bytes.n - taken));
         ASSERT(n <= bytes.n - taken);
         taken += n;
         size_t left = bytes.n - taken;
-        if (s->paused || left <= s->limits->keep_max)
+        if (s->paused || left <= s->kind->limits->keep_max)
             break;
         if (n == 0) {
             /* More than the largest frame, and no frame in it. */
@@ -309,7 +348,7 @@ static size_t receive(struct stream *s, uint8_t *at, size_t room)
 /* Into the loop's buffer, behind a copy of the little that is kept. */
 static void read_short(struct stream *s)
 {
-    uint8_t *buf = loop_read_buffer(s->loop);
+    uint8_t *buf = loop_read_buffer(s->kind->loop);
     size_t have = s->kept ? s->kept->len : 0;
     size_t got = receive(s, buf + have, LOOP_READ_BYTES - have);
     if (got == 0)
@@ -349,7 +388,7 @@ static void hand_up_kept(struct stream *s)
 static void read_long(struct stream *s)
 {
     /* At least one byte of room, so that a silent overrun of keep_max shows. */
-    size_t most = s->limits->keep_max + 1;
+    size_t most = s->kind->limits->keep_max + 1;
     size_t len = s->kept->len;
     size_t cap = len * 2 < most ? len * 2 : most;
     if (!make_room(&s->kept, cap > len ? cap - len : 1, cap)) {
@@ -376,7 +415,7 @@ static void on_socket(evutil_socket_t fd, short what, void *arg)
     if (!(what & EV_READ) || s->over)
         return;
     if (s->finishing)
-        receive(s, loop_read_buffer(s->loop), LOOP_READ_BYTES); /* and drop it */
+        receive(s, loop_read_buffer(s->kind->loop), LOOP_READ_BYTES); /* and drop it */
     else if (s->paused)
         return;
     else if (s->kept && s->kept->len > STREAM_SHORT_KEEP)
@@ -411,7 +450,7 @@ void stream_finish(struct stream *s, int64_t linger_ns)
         return;
     s->finishing = true;
     list(s);
-    if (loop_timer_create(s->loop, on_linger_over, s, &s->linger) != 0) {
+    if (loop_timer_create(s->kind->loop, on_linger_over, s, &s->linger) != 0) {
         end(s, STREAM_LINGERED);
         return;
     }
@@ -466,7 +505,7 @@ static void end_turn(struct stream *s)
     if (s->over) {
         if (!s->told) {
             s->told = true;
-            s->ops->closed(s->arg, (enum stream_end)s->end);
+            s->kind->ops->closed(s->arg, (enum stream_end)s->end);
         }
         return;
     }
@@ -494,6 +533,7 @@ static void at_turn_end(void *arg)
         if (s->dead) {
             drop(&s->kept);
             drop(&s->queued);
+            leave_kind(s->kind);
             free(s);
         } else {
             end_turn(s);
@@ -507,13 +547,13 @@ int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
     ASSERT(fd >= 0);
     ASSERT(limits->keep_max >= 1);
     struct stream *s = calloc(1, sizeof(*s));
-    if (!s) {
+    if (s)
+        s->kind = join_kind(l, limits, ops);
+    if (!s || !s->kind) {
+        free(s);
         close(fd);
         return E_NOMEM;
     }
-    s->loop = l;
-    s->limits = limits;
-    s->ops = ops;
     s->arg = arg;
 
     int on = 1;
@@ -525,6 +565,7 @@ int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
     s->watched = EV_READ;
     if (event_assign(&s->event, loop_base(l), fd, EV_READ | EV_PERSIST, on_socket, s) < 0 ||
         event_add(&s->event, NULL) < 0) {
+        leave_kind(s->kind);
         free(s);
         close(fd);
         return E_IO;
