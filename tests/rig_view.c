@@ -149,13 +149,16 @@ static bool take_remove(struct rig_view *v, const struct message *m, size_t byte
     return true;
 }
 
-/* Removed and added in one tick: only for a jump that a record could not say. */
+/* Removed and added in one tick: only for a jump that a record could not say, or for another who
+ * was given the id while this client was paused. */
 static bool jump_ok(struct rig_view *v, const struct rig_known *k)
 {
     uint32_t at = place_of(v->went, v->went_count, k->id);
     if (at == v->went_count || v->went[at].id != k->id)
         return true;
     const struct rig_known *old = &v->went[at];
+    if (k->name_len != old->name_len || memcmp(k->name, old->name, k->name_len) != 0)
+        return true;
     int64_t dx = k->qx - old->qx, dy = k->qy - old->qy;
     if (dx >= PROTO_WRAP_QUANTA || dx <= -PROTO_WRAP_QUANTA || dy >= PROTO_WRAP_QUANTA ||
         dy <= -PROTO_WRAP_QUANTA)

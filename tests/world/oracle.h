@@ -59,8 +59,9 @@ struct oracle_pair {
     uint32_t id;      /* 0: does not know it */
     uint32_t late;    /* ticks since which it is not told what is so */
     double x, y, dir; /* exact, when it was last told */
-    bool rough; /* by an add: others were told the same on the wire, maybe from elsewhere in the
-                 * same quantum, and it is their telling that changes are measured from */
+    bool rough;       /* by an add, or in a pause: others were told the same on the wire, maybe from
+                       * elsewhere in the       same quantum, and it is their telling that changes are
+                       * measured       from */
 };
 
 struct oracle {

@@ -99,6 +99,7 @@ static void judge_pair(const struct oracle *o, bool resumed, const struct rig_kn
     }
     if (!told) {
         judge_silence(o, k, p, pair);
+        pair->rough |= resumed;
         return;
     }
     if (k->by_add)
