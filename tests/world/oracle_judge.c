@@ -106,7 +106,7 @@ static void judge_pair(const struct oracle *o, bool resumed, const struct rig_kn
         judge_add(o, k, p);
     else
         judge_record(o, k, p);
-    *pair = (struct oracle_pair){p->id, 0, p->x, p->y, p->dir, k->by_add};
+    *pair = (struct oracle_pair){p->id, 0, p->x, p->y, p->dir, k->by_add || resumed};
 }
 
 /* A client that does not drain is told nothing. */
