@@ -19,7 +19,7 @@
 #define BOT_TURN 6.283185307179586 /* 2π */
 
 /* Bytes held back at most, for clients that drip. */
-#define BOT_HELD_MAX 4096
+#define BOT_HELD_MAX 1024
 
 /* How long bot_client_run_until waits in one turn at most, so that a predicate on time is looked
  * at. */

@@ -14,8 +14,9 @@
 /* clang-format off */
 const struct opt bot_opts[] = {
     {.name = "mode", .type = OPT_CHOICE, .offset = AT(mode), .def = "smoke", .unit = "",
-     .choices = "smoke|wander",
-     .help = "smoke plays one scenario and says OK or FAILED, wander lets bots walk about"},
+     .choices = "smoke|wander|load",
+     .help = "smoke plays one scenario and says OK or FAILED; wander lets bots walk about; "
+             "load checks and measures many"},
     {.name = "addr", .type = OPT_ADDR, .offset = AT(addr), .def = "127.0.0.1:19001", .unit = "",
      .help = "the gateway"},
     {.name = "n", .type = OPT_UINT, .offset = AT(n), .def = "30", .unit = "bots", .min = 1,
@@ -31,6 +32,21 @@ const struct opt bot_opts[] = {
      .help = "where the bots walk; 0: another way in each run"},
     {.name = "timeout", .type = OPT_DURATION, .offset = AT(timeout_ns), .def = "30s", .unit = "s",
      .min = 0.1, .max = DAY_S, .help = "for the smoke scenario as a whole, and for connecting"},
+    {.name = "spread", .type = OPT_CHOICE, .offset = AT(spread), .def = "home", .unit = "",
+     .choices = "home|groups|square",
+     .help = "load: where bots walk: near where they enter, gathered in groups, or all in one square"},
+    {.name = "neighbours", .type = OPT_REAL, .offset = AT(neighbours), .def = "20", .unit = "bots",
+     .min = 0.1, .max = 100000, .help = "load: how many others each should see where they gather"},
+    {.name = "hysteresis", .type = OPT_REAL, .offset = AT(hysteresis), .def = "0", .unit = "units",
+     .min = 0, .max = 1e9, .help = "load: the world's -aoi-hysteresis, for comparing views"},
+    {.name = "deaf", .type = OPT_UINT, .offset = AT(deaf), .def = "0", .unit = "bots", .min = 0,
+     .max = BOTS_MAX, .help = "load: so many more that enter and then never read"},
+    {.name = "drip", .type = OPT_UINT, .offset = AT(drip), .def = "0", .unit = "bots", .min = 0,
+     .max = BOTS_MAX, .help = "load: so many more that write a byte at a time"},
+    {.name = "churn", .type = OPT_UINT, .offset = AT(churn), .def = "0", .unit = "bots", .min = 0,
+     .max = BOTS_MAX, .help = "load: so many more that come and go all the time"},
+    {.name = "json", .type = OPT_BOOL, .offset = AT(json), .def = "false", .unit = "",
+     .help = "load: the result as one JSON object"},
     {.name = "log-level", .type = OPT_CHOICE, .offset = AT(log_level), .def = "info", .unit = "",
      .choices = "debug|info|warn|error|off", .help = "the least important lines to log"},
 };

@@ -5,7 +5,14 @@
 
 #include "common/opts.h"
 
-enum bot_mode { BOT_SMOKE, BOT_WANDER };
+enum bot_mode { BOT_SMOKE, BOT_WANDER, BOT_LOAD };
+
+/* Where the bots of a load run walk. */
+enum bot_spread {
+    BOT_SPREAD_HOME,   /* near where they enter */
+    BOT_SPREAD_GROUPS, /* those near each other gather in squares */
+    BOT_SPREAD_SQUARE  /* all gather in one square */
+};
 
 struct bot_config {
     int mode; /* enum bot_mode */
@@ -16,7 +23,14 @@ struct bot_config {
     double login_rate;  /* logins a second of all; 0: off */
     uint64_t seed;      /* 0: another one in each run */
     int64_t timeout_ns; /* of the smoke scenario; of connecting */
-    int log_level;      /* enum log_level */
+    /* Of the load mode: */
+    int spread;                 /* enum bot_spread */
+    double neighbours;          /* that each should see, where they gather */
+    double hysteresis;          /* the world's, in units */
+    uint64_t deaf, drip, churn; /* bots beside the n */
+    bool json;
+
+    int log_level; /* enum log_level */
 };
 
 extern const struct opt bot_opts[];

@@ -2,6 +2,7 @@
  * May touch: common, the modes. On trouble: one line that names the flag, and exit status 2.
  */
 #include "bot/bot_opts.h"
+#include "bot/load.h"
 #include "bot/smoke.h"
 #include "bot/wander.h"
 #include "common/io/net.h"
@@ -20,6 +21,8 @@ static int run(const struct bot_config *config)
         return smoke_run(config);
     case BOT_WANDER:
         return wander_run(config);
+    case BOT_LOAD:
+        return load_run(config);
     }
     return 2;
 }

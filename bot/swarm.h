@@ -1,6 +1,7 @@
 /* bot/swarm.h: many bots in one loop: they log in, enter, walk about, and come back by themselves
  * when they are thrown out.
  * Each bot's view is held against the contract; what they do and what they are told is counted.
+ * A bot's name is prefix-kind-number.
  * May touch: common, proto, bot. Never: standard output.
  * On trouble: errors are counted by code, breaches too, and logged at a bounded rate.
  *
@@ -13,6 +14,15 @@
 #include "bot/bot_client.h"
 #include "bot/walker.h"
 #include "common/hist.h"
+
+/* What a bot is there for. */
+enum swarm_kind {
+    SWARM_WALKER, /* honest */
+    SWARM_DEAF,   /* enters and never reads again; once cut it stays out */
+    SWARM_DRIP,   /* walks, but writes a byte at a time */
+    SWARM_CHURN,  /* walks, and goes and comes again and again, politely or not */
+    SWARM_KINDS
+};
 
 enum swarm_state {
     SWARM_OUT,        /* not connected; again when due */
@@ -30,6 +40,8 @@ enum swarm_state {
 #define SWARM_ID_MAX (1u << 22)
 /* Codes counted one by one; larger ones are counted together with this one. */
 #define SWARM_CODE_MAX 31
+/* Bytes of a prefix that stand in the names; the rest is cut. */
+#define SWARM_PREFIX_MAX 16
 
 struct swarm;
 
@@ -41,11 +53,14 @@ struct swarm_sent {
 struct swarm_bot {
     struct swarm *swarm;
     uint32_t index;
+    enum swarm_kind kind;
     enum swarm_state state;
     struct bot_client *client;
     const struct bot_client_facts *facts;
-    struct mono due; /* of the next try */
+    struct mono due; /* of the next try; of going, where it churns */
     bool asked;      /* the try is under way */
+    bool deaf;       /* it has stopped listening */
+    bool away;       /* it was told that the world is away, and nothing since */
     unsigned tries;  /* in vain, one after the other */
     uint32_t id;     /* under which it is found by others' views; 0: none */
     bool has_area;   /* its walker knows where to walk */
@@ -61,6 +76,9 @@ struct swarm_count {
     uint64_t moves_late;                /* due, but left out: the loop or the server was behind */
     uint64_t logins;                    /* LoginResps */
     uint64_t lost;                      /* connections that ended, or could not be made */
+    uint64_t churned;                   /* times that one who churns went */
+    uint64_t deaf_cut;                  /* deaf ones whose connection was ended */
+    uint64_t deaf_slow;                 /* of these, those told so by Bye 16 */
     uint64_t errors;                    /* ErrorNotifies, all codes */
     uint64_t error[SWARM_CODE_MAX + 1]; /* by code */
     uint64_t byes;
@@ -76,7 +94,7 @@ struct swarm_told {
 struct swarm_config {
     const char *addr;   /* borrowed */
     const char *prefix; /* of the names, borrowed */
-    uint32_t n;
+    uint32_t n[SWARM_KINDS];
     double rate;       /* moves a second of each */
     double login_rate; /* logins a second of all; 0: off */
     uint64_t seed;
@@ -89,8 +107,9 @@ struct swarm {
     struct loop *loop;             /* borrowed */
     struct message_reader *reader; /* borrowed */
     struct loop_timer *timer;
-    struct swarm_bot *bots; /* [config.n] */
-    uint32_t *by_id;        /* [by_id_cap] index + 1 of the bot with this id; 0: nobody */
+    struct swarm_bot *bots; /* [n] kind after kind */
+    uint32_t n;
+    uint32_t *by_id; /* [by_id_cap] index + 1 of the bot with this id; 0: nobody */
     uint32_t by_id_cap;
     struct rng rng;
     bool resting;  /* nobody moves */
@@ -108,11 +127,24 @@ int swarm_create(struct loop *l, struct message_reader *reader, const struct swa
                  struct swarm **out) MUST_CHECK;
 void swarm_destroy(struct swarm *s); /* NULL is fine */
 
-/* Nobody moves (on), or all go on. */
+/* Nobody moves, comes or goes (on), or all go on. */
 void swarm_rest(struct swarm *s, bool on);
+/* Is it at rest as far as its own doing goes: nothing is on its way to the server, and nothing is
+ * waited for? Deaf ones are not asked. A predicate for bot_client_run_until. */
+bool swarm_settled(void *swarm);
+/* Ask each for the place where it stands already. The answer comes behind all that the world has
+ * told before; it changes nothing. Not for those who drip. */
+void swarm_touch(struct swarm *s);
+/* The deaf ones listen again, so that they notice their end. */
+void swarm_hear(struct swarm *s);
 /* All who are in the world leave it, the rest goes; nobody comes back. */
 void swarm_leave(struct swarm *s);
 /* A predicate for bot_client_run_until: has everybody left? */
 bool swarm_left(void *swarm);
+
+/* The bot whose entity has this id; NULL: none of ours. */
+struct swarm_bot *swarm_find(const struct swarm *s, uint32_t id);
+/* The bot of this name; NULL: none of ours. */
+struct swarm_bot *swarm_find_name(const struct swarm *s, struct span name);
 
 void swarm_sum(const struct swarm *s, struct swarm_told *out);

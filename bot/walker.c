@@ -9,6 +9,7 @@
 #include <math.h>
 
 #define WALKER_TURN 6.283185307179586 /* 2π */
+#define WALKER_LEG  60.0              /* units: the longest way between two turns */
 
 void walker_init(struct walker *w, uint64_t seed)
 {
@@ -66,15 +67,49 @@ static bool step(struct walker *w, double gx, double gy, double speed, struct mo
     return false;
 }
 
+bool walker_inside(const struct walker *w)
+{
+    return w->x >= w->area.x0 && w->x <= w->area.x1 && w->y >= w->area.y0 && w->y <= w->area.y1;
+}
+
+/* `v` mirrored at the edges until it lies between them. */
+static double fold(double v, double lo, double hi)
+{
+    double span = hi - lo;
+
+    if (!(span > 0))
+        return lo;
+    double at = fmod(v - lo, 2 * span);
+    if (at < 0)
+        at += 2 * span;
+    return lo + (at <= span ? at : 2 * span - at);
+}
+
+/* Where the next leg ends. Ends drawn evenly from the whole area would crowd its middle, where
+ * most ways lead through; short legs mirrored at the edges keep bots spread evenly. */
+static void choose_goal(struct walker *w)
+{
+    const struct walker_area *a = &w->area;
+    double share = WALKER_SLOWEST + rng_unit(&w->rng) * (WALKER_SPEED_SHARE - WALKER_SLOWEST);
+    double angle = rng_unit(&w->rng) * WALKER_TURN;
+    double length = rng_unit(&w->rng) * fmin(WALKER_LEG, fmax(a->x1 - a->x0, a->y1 - a->y0) / 2);
+
+    if (walker_inside(w)) {
+        w->goal_x = fold(w->x + length * cos(angle), a->x0, a->x1);
+        w->goal_y = fold(w->y + length * sin(angle), a->y0, a->y1);
+    } else {
+        share = WALKER_SPEED_SHARE;
+        w->goal_x = a->x0 + rng_unit(&w->rng) * (a->x1 - a->x0);
+        w->goal_y = a->y0 + rng_unit(&w->rng) * (a->y1 - a->y0);
+    }
+    w->speed = share * w->max_speed;
+    w->has_goal = true;
+}
+
 void walker_wander(struct walker *w, struct mono now)
 {
-    if (!w->has_goal) {
-        double share = WALKER_SLOWEST + rng_unit(&w->rng) * (WALKER_SPEED_SHARE - WALKER_SLOWEST);
-        w->goal_x = w->area.x0 + rng_unit(&w->rng) * (w->area.x1 - w->area.x0);
-        w->goal_y = w->area.y0 + rng_unit(&w->rng) * (w->area.y1 - w->area.y0);
-        w->speed = share * w->max_speed;
-        w->has_goal = true;
-    }
+    if (!w->has_goal)
+        choose_goal(w);
     if (step(w, w->goal_x, w->goal_y, w->speed, now))
         w->has_goal = false;
 }

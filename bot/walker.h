@@ -37,7 +37,10 @@ void walker_init(struct walker *w, uint64_t seed);
 void walker_place(struct walker *w, double x, double y, double max_speed, struct mono now);
 void walker_area(struct walker *w, struct walker_area area);
 
-/* The next step of wandering: x, y, dir and speed are where to ask for. */
+bool walker_inside(const struct walker *w);
+
+/* The next step of wandering; at full speed as long as it is not in its area yet: x, y, dir and
+ * speed are where to ask for. */
 void walker_wander(struct walker *w, struct mono now);
 /* The next step straight to the goal at full speed. True: this step reaches it. */
 bool walker_toward(struct walker *w, double x, double y, struct mono now);

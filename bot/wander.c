@@ -5,40 +5,23 @@
  */
 #include "bot/wander.h"
 
+#include "bot/stage.h"
 #include "bot/swarm.h"
 #include "common/err.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 
 /* How long leaving may take on the way out. */
 #define WANDER_LEAVE_NS (3 * CLOCK_NS_PER_S)
 
 struct wander {
-    struct loop *loop;
-    struct message_reader *reader;
+    struct stage stage;
     struct swarm *swarm;
-    struct loop_signal *on_int, *on_term;
-    bool stop;
     struct mono printed; /* the last line */
     struct swarm_count before;
     struct swarm_told told_before;
 };
-
-static void on_signal(void *arg, int signo)
-{
-    struct wander *w = arg;
-
-    (void)signo;
-    w->stop = true;
-}
-
-static bool is_stopped(void *arg)
-{
-    const struct wander *w = arg;
-    return w->stop;
-}
 
 /* The line about the time since the last one. */
 static void print_line(struct wander *w)
@@ -70,16 +53,17 @@ static void walk_about(struct wander *w, const struct bot_config *config)
     struct mono next = began;
 
     w->printed = began;
-    while (!w->stop) {
+    while (!w->stage.stop) {
         next = clock_add(next, CLOCK_NS_PER_S);
-        bot_client_run_until(w->loop, is_stopped, w, next);
-        if (!w->stop)
+        bot_client_run_until(w->stage.loop, stage_stopped, &w->stage, next);
+        if (!w->stage.stop)
             print_line(w);
         if (config->seconds_ns > 0 && clock_since(clock_mono(), began) >= config->seconds_ns)
             break;
     }
     swarm_leave(w->swarm);
-    bot_client_run_until(w->loop, swarm_left, w->swarm, clock_add(clock_mono(), WANDER_LEAVE_NS));
+    bot_client_run_until(w->stage.loop, swarm_left, w->swarm,
+                         clock_add(clock_mono(), WANDER_LEAVE_NS));
 }
 
 static int set_up(struct wander *w, const struct bot_config *config, const char *prefix,
@@ -88,23 +72,15 @@ static int set_up(struct wander *w, const struct bot_config *config, const char 
     const struct swarm_config swarm = {
         .addr = config->addr,
         .prefix = prefix,
-        .n = (uint32_t)config->n,
+        .n = {[SWARM_WALKER] = (uint32_t)config->n},
         .rate = config->rate,
         .login_rate = config->login_rate,
         .seed = seed,
         .timeout_ns = config->timeout_ns,
     };
-    int rc = loop_create(&w->loop);
+    int rc = stage_init(&w->stage);
 
-    if (rc == 0)
-        rc = message_reader_create(PROTO_BATCH_MAX, &w->reader);
-    if (rc == 0)
-        rc = loop_signal_create(w->loop, SIGINT, on_signal, w, &w->on_int);
-    if (rc == 0)
-        rc = loop_signal_create(w->loop, SIGTERM, on_signal, w, &w->on_term);
-    if (rc == 0)
-        rc = swarm_create(w->loop, w->reader, &swarm, &w->swarm);
-    return rc;
+    return rc != 0 ? rc : swarm_create(w->stage.loop, w->stage.reader, &swarm, &w->swarm);
 }
 
 int wander_run(const struct bot_config *config)
@@ -123,9 +99,6 @@ int wander_run(const struct bot_config *config)
         fprintf(stderr, "bot: %s\n", err_text(rc));
     bool broken = w.swarm && w.swarm->counted.breaches > 0;
     swarm_destroy(w.swarm);
-    loop_signal_destroy(w.on_int);
-    loop_signal_destroy(w.on_term);
-    message_reader_destroy(w.reader);
-    loop_destroy(w.loop);
+    stage_fini(&w.stage);
     return rc != 0 || broken ? 1 : 0;
 }

@@ -27,6 +27,10 @@ Test(bot_opts, the_defaults_play_the_smoke_scenario_against_the_usual_gateway)
     cr_assert_eq(c.n, 30);
     cr_assert_eq(c.seconds_ns, 0);
     cr_assert_eq(c.rate, 10);
+    cr_assert_eq(c.spread, BOT_SPREAD_HOME);
+    cr_assert_eq(c.neighbours, 20);
+    cr_assert_eq(c.deaf + c.drip + c.churn, 0);
+    cr_assert_not(c.json);
     cr_assert_eq(c.timeout_ns, 30 * 1000000000LL);
     cr_assert_eq(c.log_level, LOG_INFO);
     TEST_NO_LEAKS();

@@ -57,7 +57,7 @@ static void start(struct scene *s)
 {
     const struct swarm_config config = {.addr = fake_server_addr(&s->server),
                                         .prefix = "test",
-                                        .n = BOTS,
+                                        .n = {[SWARM_WALKER] = BOTS},
                                         .rate = 50,
                                         .login_rate = 1000,
                                         .seed = 1,
@@ -209,5 +209,143 @@ Test(swarm, the_time_from_a_move_to_a_neighbours_notice_is_measured)
     cr_assert_eq(s.swarm->latency.count, 1);
     cr_assert(s.swarm->latency.max < (uint64_t)LONG_NS);
     cr_assert_eq(s.swarm->counted.breaches, 0);
+    end(&s);
+}
+
+/* --- those who do not behave ------------------------------------------------------------------ */
+
+static void start_kinds(struct scene *s, uint32_t deaf, uint32_t drip, uint32_t churn)
+{
+    const struct swarm_config config = {.addr = fake_server_addr(&s->server),
+                                        .prefix = "test",
+                                        .n = {0, deaf, drip, churn},
+                                        .rate = 50,
+                                        .login_rate = 0,
+                                        .seed = 1,
+                                        .timeout_ns = LONG_NS};
+    cr_assert_eq(swarm_create(s->loop, s->reader, &config, &s->swarm), 0);
+}
+
+static bool deaf_is_cut(void *arg)
+{
+    struct scene *s = arg;
+    return s->swarm->counted.deaf_cut == 1;
+}
+
+static bool one_in(void *arg)
+{
+    struct scene *s = arg;
+    return s->swarm->in_world == 1;
+}
+
+Test(swarm, a_deaf_one_notices_its_end_when_it_listens_again_and_stays_out)
+{
+    struct scene s;
+    struct message bye = {.cmd = CMD_BYE};
+    begin(&s);
+    start_kinds(&s, 1, 0, 0);
+    cr_assert(run(&s, one_in));
+    bye.bye.code = PE_SLOW;
+    bye.bye.reason = span_text("slow");
+    fake_server_send(&s.server.peer[0], &bye);
+    fake_server_close(&s.server.peer[0]);
+    bot_client_run_until(s.loop, NULL, NULL, clock_add(clock_mono(), 50 * CLOCK_NS_PER_MS));
+    cr_assert_eq(s.swarm->in_world, 1, "it does not know yet");
+    swarm_hear(s.swarm);
+    cr_assert(run(&s, deaf_is_cut));
+    cr_assert_eq(s.swarm->counted.deaf_slow, 1);
+    cr_assert_eq(s.swarm->counted.lost, 0);
+    cr_assert_eq(s.swarm->bots[0].state, SWARM_DONE);
+    end(&s);
+}
+
+Test(swarm, one_who_drips_walks_all_the_same)
+{
+    struct scene s;
+    begin(&s);
+    start_kinds(&s, 0, 1, 0);
+    s.want_moves = 2;
+    cr_assert(run(&s, has_moved));
+    cr_assert_eq(s.swarm->latency.count, 0);
+    cr_assert_eq(s.swarm->counted.breaches, 0);
+    end(&s);
+}
+
+static bool has_churned(void *arg)
+{
+    struct scene *s = arg;
+    return s->swarm->counted.churned >= 3 && s->swarm->counted.logins >= 6;
+}
+
+Test(swarm, those_who_churn_come_and_go)
+{
+    struct scene s;
+    begin(&s);
+    start_kinds(&s, 0, 0, 3);
+    cr_assert(run(&s, has_churned));
+    cr_assert_eq(s.swarm->counted.breaches, 0);
+    cr_assert_eq(s.swarm->counted.lost, 0);
+    end(&s);
+}
+
+static bool settled(void *arg)
+{
+    struct scene *s = arg;
+    return swarm_settled(s->swarm);
+}
+
+Test(swarm, it_is_settled_when_all_is_answered_and_touching_changes_nothing)
+{
+    struct scene s;
+    begin(&s);
+    start(&s);
+    cr_assert(run(&s, all_in));
+    swarm_rest(s.swarm, true);
+    cr_assert(run(&s, settled));
+    double x = s.swarm->bots[0].facts->x;
+    uint32_t seq = s.swarm->bots[0].facts->seq;
+    swarm_touch(s.swarm);
+    cr_assert_not(swarm_settled(s.swarm));
+    cr_assert(run(&s, settled));
+    cr_assert_eq(s.swarm->bots[0].facts->x, x);
+    cr_assert_eq(s.swarm->bots[0].facts->seq, seq + 1);
+    end(&s);
+}
+
+Test(swarm, while_the_world_is_away_it_is_not_settled)
+{
+    struct scene s;
+    begin(&s);
+    start(&s);
+    cr_assert(run(&s, all_in));
+    swarm_rest(s.swarm, true);
+    cr_assert(run(&s, settled));
+    fake_server_error(&s.server.peer[0], PE_UNAVAILABLE, 0, 0);
+    bot_client_run_until(s.loop, NULL, NULL, clock_add(clock_mono(), 50 * CLOCK_NS_PER_MS));
+    cr_assert_not(swarm_settled(s.swarm));
+    swarm_rest(s.swarm, false);
+    s.want_moves = s.swarm->counted.moves_ok + 10 * BOTS;
+    cr_assert(run(&s, has_moved));
+    swarm_rest(s.swarm, true);
+    cr_assert(run(&s, settled), "it moves again, so the world is back");
+    end(&s);
+}
+
+Test(swarm, a_bot_is_found_by_its_id_and_by_its_name)
+{
+    struct scene s;
+    begin(&s);
+    start(&s);
+    cr_assert(run(&s, all_in));
+    const struct swarm_bot *b = &s.swarm->bots[3];
+    cr_assert_str_eq(b->name, "test-w-4");
+    cr_assert_eq(swarm_find(s.swarm, b->id), b);
+    cr_assert_null(swarm_find(s.swarm, 4000000000u));
+    cr_assert_eq(swarm_find_name(s.swarm, span_text("test-w-4")), b);
+    cr_assert_null(swarm_find_name(s.swarm, span_text("test-w-6")));
+    cr_assert_null(swarm_find_name(s.swarm, span_text("test-d-4")));
+    cr_assert_null(swarm_find_name(s.swarm, span_text("test-w-04")));
+    cr_assert_null(swarm_find_name(s.swarm, span_text("test-w-")));
+    cr_assert_null(swarm_find_name(s.swarm, span_text("somebody")));
     end(&s);
 }

@@ -88,3 +88,32 @@ Test(walker, after_a_refusal_it_goes_on_from_where_the_world_says)
     cr_assert_eq(w.x, -3);
     cr_assert_float_eq(w.y, 5.14, 1e-12);
 }
+
+Test(walker, outside_its_area_it_hurries_there)
+{
+    struct walker w;
+    walker_init(&w, 6);
+    walker_area(&w, (struct walker_area){100, 100, 140, 140});
+    walker_place(&w, 0, 0, MAX_SPEED, start);
+    int i = 0;
+    for (; i < 200 && !walker_inside(&w); i++) {
+        walker_wander(&w, after(100 * (i + 1)));
+        cr_assert_float_eq(w.speed, MAX_SPEED * WALKER_SPEED_SHARE, 1e-9);
+    }
+    cr_assert(i < 180, "200 units at 11.4 a second");
+}
+
+Test(walker, over_time_it_is_in_the_middle_no_more_than_at_the_edges)
+{
+    struct walker w;
+    int middle = 0, all = 200000;
+    walker_init(&w, 8);
+    walker_area(&w, (struct walker_area){0, 0, 80, 80});
+    walker_place(&w, 40, 40, MAX_SPEED, start);
+    for (int i = 0; i < all; i++) {
+        walker_wander(&w, after(100 * (int64_t)(i + 1)));
+        middle += w.x >= 20 && w.x <= 60 && w.y >= 20 && w.y <= 60;
+    }
+    double share = (double)middle / all; /* of a quarter of the area */
+    cr_assert(share > 0.22 && share < 0.36, "%.3f", share);
+}
