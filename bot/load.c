@@ -11,7 +11,7 @@
 #include "bot/census.h"
 #include "bot/report.h"
 #include "bot/spread.h"
-#include "bot/stage.h"
+#include "bot/runner.h"
 #include "bot/swarm.h"
 #include "common/err.h"
 #include "common/io/net.h"
@@ -35,7 +35,7 @@
 
 struct load {
     const struct bot_config *config;
-    struct stage stage;
+    struct runner runner;
     struct swarm *swarm;
     struct census census;
     struct report report;
@@ -71,7 +71,7 @@ static bool wait_for(struct load *l, const char *phase, bool (*pred)(const struc
     struct mono deadline = clock_add(clock_mono(), ns);
     struct mono shown = clock_mono();
 
-    while (!l->stage.stop) {
+    while (!l->runner.stop) {
         struct mono now = clock_mono();
         if (pred && pred(l))
             return true;
@@ -82,7 +82,7 @@ static bool wait_for(struct load *l, const char *phase, bool (*pred)(const struc
             shown = now;
         }
         int64_t left = clock_since(deadline, now);
-        loop_turn(l->stage.loop, left < 10 * CLOCK_NS_PER_MS ? left : 10 * CLOCK_NS_PER_MS);
+        loop_turn(l->runner.loop, left < 10 * CLOCK_NS_PER_MS ? left : 10 * CLOCK_NS_PER_MS);
     }
     return false;
 }
@@ -220,10 +220,10 @@ static void rest_and_compare(struct load *l)
         calm = wait_for(l, "resting", settled, LOAD_SETTLE_NS);
     }
     if (!calm) {
-        r->unsettled += !l->stage.stop;
+        r->unsettled += !l->runner.stop;
     } else {
         first_wrong = wrong = compare(l, false, &views, &seen);
-        for (int i = 0; wrong > 0 && i < LOAD_LATE_TICKS && !l->stage.stop; i++) {
+        for (int i = 0; wrong > 0 && i < LOAD_LATE_TICKS && !l->runner.stop; i++) {
             wait_for(l, "resting", NULL, tick);
             wrong = compare(l, i == LOAD_LATE_TICKS - 1, &views, &seen);
         }
@@ -247,7 +247,7 @@ static bool come_in(struct load *l)
         ns += (int64_t)(l->swarm->n / l->config->login_rate * (double)CLOCK_NS_PER_S);
     wait_for(l, "entering", all_in, ns);
     l->report.entered = l->swarm->in_world;
-    if (l->swarm->in_world > 0 || l->stage.stop)
+    if (l->swarm->in_world > 0 || l->runner.stop)
         return true;
     fprintf(stderr, "bot: nobody could enter the world at %s\n", l->config->addr);
     return false;
@@ -294,9 +294,9 @@ static void walk(struct load *l)
     l->count_before = l->swarm->counted;
     swarm_sum(l->swarm, &l->told_before);
     l->rested_ns = 0;
-    while (!l->stage.stop && left_ns > 0) {
+    while (!l->runner.stop && left_ns > 0) {
         wait_for(l, "walking", NULL, left_ns < LOAD_REST_NS ? left_ns : LOAD_REST_NS);
-        if (!l->stage.stop)
+        if (!l->runner.stop)
             rest_and_compare(l);
         if (l->config->seconds_ns > 0)
             left_ns = l->config->seconds_ns - clock_since(clock_mono(), began);
@@ -355,7 +355,7 @@ static int play(struct load *l)
     }
     walk(l);
     fill_report(l);
-    l->stage.stop = false;
+    l->runner.stop = false;
     swarm_hear(l->swarm);
     if (l->swarm->config.n[SWARM_DEAF] > 0)
         wait_for(l, "hearing", deaf_done, LOAD_HEAR_NS);
@@ -386,10 +386,10 @@ static int set_up(struct load *l, const char *prefix, uint64_t seed)
         .seed = seed,
         .timeout_ns = c->timeout_ns,
     };
-    int rc = stage_init(&l->stage);
+    int rc = runner_init(&l->runner);
 
     if (rc == 0)
-        rc = swarm_create(l->stage.loop, l->stage.reader, &swarm, &l->swarm);
+        rc = swarm_create(l->runner.loop, l->runner.reader, &swarm, &l->swarm);
     if (rc == 0)
         rc = census_init(&l->census, l->swarm->n, may_linger, l);
     return rc;
@@ -420,6 +420,6 @@ int load_run(const struct bot_config *config)
         fprintf(stderr, "bot: %s\n", err_text(rc));
     census_fini(&l.census);
     swarm_destroy(l.swarm);
-    stage_fini(&l.stage);
+    runner_fini(&l.runner);
     return status;
 }

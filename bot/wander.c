@@ -5,7 +5,7 @@
  */
 #include "bot/wander.h"
 
-#include "bot/stage.h"
+#include "bot/runner.h"
 #include "bot/swarm.h"
 #include "common/err.h"
 
@@ -16,7 +16,7 @@
 #define WANDER_LEAVE_NS (3 * CLOCK_NS_PER_S)
 
 struct wander {
-    struct stage stage;
+    struct runner runner;
     struct swarm *swarm;
     struct mono printed; /* the last line */
     struct swarm_count before;
@@ -53,16 +53,16 @@ static void walk_about(struct wander *w, const struct bot_config *config)
     struct mono next = began;
 
     w->printed = began;
-    while (!w->stage.stop) {
+    while (!w->runner.stop) {
         next = clock_add(next, CLOCK_NS_PER_S);
-        bot_client_run_until(w->stage.loop, stage_stopped, &w->stage, next);
-        if (!w->stage.stop)
+        bot_client_run_until(w->runner.loop, runner_stopped, &w->runner, next);
+        if (!w->runner.stop)
             print_line(w);
         if (config->seconds_ns > 0 && clock_since(clock_mono(), began) >= config->seconds_ns)
             break;
     }
     swarm_leave(w->swarm);
-    bot_client_run_until(w->stage.loop, swarm_left, w->swarm,
+    bot_client_run_until(w->runner.loop, swarm_left, w->swarm,
                          clock_add(clock_mono(), WANDER_LEAVE_NS));
 }
 
@@ -78,9 +78,9 @@ static int set_up(struct wander *w, const struct bot_config *config, const char 
         .seed = seed,
         .timeout_ns = config->timeout_ns,
     };
-    int rc = stage_init(&w->stage);
+    int rc = runner_init(&w->runner);
 
-    return rc != 0 ? rc : swarm_create(w->stage.loop, w->stage.reader, &swarm, &w->swarm);
+    return rc != 0 ? rc : swarm_create(w->runner.loop, w->runner.reader, &swarm, &w->swarm);
 }
 
 int wander_run(const struct bot_config *config)
@@ -99,6 +99,6 @@ int wander_run(const struct bot_config *config)
         fprintf(stderr, "bot: %s\n", err_text(rc));
     bool broken = w.swarm && w.swarm->counted.breaches > 0;
     swarm_destroy(w.swarm);
-    stage_fini(&w.stage);
+    runner_fini(&w.runner);
     return rc != 0 || broken ? 1 : 0;
 }

@@ -1,21 +1,21 @@
-/* bot/stage.c: a loop, a reader, and the signals that end it.
+/* bot/runner.c: a loop, a reader, and the signals that end it.
  * May touch: common, proto. On trouble: see stage.h.
  */
-#include "bot/stage.h"
+#include "bot/runner.h"
 
 #include <signal.h>
 
 static void on_signal(void *arg, int signo)
 {
-    struct stage *s = arg;
+    struct runner *s = arg;
 
     (void)signo;
     s->stop = true;
 }
 
-int stage_init(struct stage *s)
+int runner_init(struct runner *s)
 {
-    *s = (struct stage){0};
+    *s = (struct runner){0};
     int rc = loop_create(&s->loop);
     if (rc == 0)
         rc = message_reader_create(PROTO_BATCH_MAX, &s->reader);
@@ -26,17 +26,17 @@ int stage_init(struct stage *s)
     return rc;
 }
 
-void stage_fini(struct stage *s)
+void runner_fini(struct runner *s)
 {
     loop_signal_destroy(s->on_int);
     loop_signal_destroy(s->on_term);
     message_reader_destroy(s->reader);
     loop_destroy(s->loop);
-    *s = (struct stage){0};
+    *s = (struct runner){0};
 }
 
-bool stage_stopped(void *stage)
+bool runner_stopped(void *runner)
 {
-    const struct stage *s = stage;
+    const struct runner *s = runner;
     return s->stop;
 }
