@@ -1,5 +1,5 @@
 /* bot/runner.c: a loop, a reader, and the signals that end it.
- * May touch: common, proto. On trouble: see stage.h.
+ * May touch: common, proto. On trouble: see runner.h.
  */
 #include "bot/runner.h"
 
