@@ -96,12 +96,15 @@ $(BIN)/aegis: $(BUILD)/aegis.o $(call lib,gateway world proto common) $(BIN)/.fr
 $(BIN)/bot: $(BUILD)/bot/main.o $(call lib,bot proto common) $(BIN)/.from
 	$(call link)
 
+define archive
+@echo "  AR   $@"
+@rm -f $@
+$(Q)ar rcs $@ $(filter %.o,$^)
+endef
+
 define room_archive
 $(BUILD)/lib$(1).a: $(call obj,$(src_$(1))) $(BUILD)/.sources
-	@echo "  AR   $$@"
-	@mkdir -p $$(@D)
-	@rm -f $$@
-	$(Q)ar rcs $$@ $$(filter %.o,$$^)
+	$$(call archive)
 endef
 $(foreach r,$(ROOMS),$(eval $(call room_archive,$(r))))
 
@@ -120,7 +123,7 @@ $(BUILD)/flags: FORCE
 	@$(call note,$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL))
 
 $(BUILD)/.sources: FORCE
-	@$(call note,$(sort $(foreach r,$(ROOMS),$(src_$(r))) $(src_test) $(src_fuzz_aid)))
+	@$(call note,$(sort $(filter %.c,$(C_FILES))))
 
 $(BIN)/.from: FORCE
 	@$(call note,$(BUILD))
@@ -145,8 +148,12 @@ what_is_missing = { command -v $(firstword $(CC)) >/dev/null || { \
 $(BUILD)/tests/%.o: MORE_CFLAGS = $(TEST_CFLAGS)
 $(BUILD)/tests/bench/%.o $(BUILD)/tests/fuzz/%.o: MORE_CFLAGS =
 
+# Aids that several programs share; each program takes what it needs.
+$(BUILD)/libtests.a: $(call obj,$(src_test)) $(BUILD)/.sources
+	$(call archive)
+
 define test_program
-$(BUILD)/tests/$(1)_test: $(call obj,$(wildcard tests/$(1)/*.c) $(src_test)) $(ALL_LIBS) \
+$(BUILD)/tests/$(1)_test: $(call obj,$(wildcard tests/$(1)/*.c)) $(BUILD)/libtests.a $(ALL_LIBS) \
                           $(BUILD)/.sources
 	$$(call link,,$$(TEST_LIBS))
 endef

@@ -41,8 +41,8 @@ case ${1:-} in
         rm -f build/probe
         exit $found ;;
     bounded)
-        seeds
-        "$3" -runs="$4" -seed=1 "$build/seeds" ;;
+        mkdir -p "$build/crashes"
+        "$3" -runs="$4" -seed=1 -artifact_prefix="$build/crashes/$(basename "$3")-" ;;
     libfuzzer | alone)
         seeds
         mkdir -p "$build/crashes"

@@ -130,6 +130,10 @@ sh tests/run-smoke.sh "$dir/nothing" "$dir/smoke-none" >"$dir/smoke-none.out" 2>
 check "smoke: fails without programs" [ $? = 1 ]
 check "smoke: nothing is left" within 10 all_gone
 
+# what a sanitizer build, or an assertion, would have said
+check "logs: no report in any of them" [ -z "$(grep -raE \
+    'Sanitizer|runtime error:|[Aa]ssertion failed' "$dir" --include '*.log')" ]
+
 # --- make install ----------------------------------------------------------------------------------
 
 quiet_make() {

@@ -22,10 +22,8 @@ rm -rf "$logs" "$build/tmp"
 mkdir -p "$logs" "$build/tmp"
 AEGIS_BIN=$(cd "$bin" && pwd) || exit 1
 TMPDIR=$(cd "$build/tmp" && pwd) || exit 1
-reports=$(cd "$logs" && pwd)/sanitizer
 export AEGIS_BIN TMPDIR
-export ASAN_OPTIONS="log_path=$reports:${ASAN_OPTIONS:-}"
-export UBSAN_OPTIONS="log_path=$reports:print_stacktrace=1:${UBSAN_OPTIONS:-}"
+export UBSAN_OPTIONS="print_stacktrace=1:${UBSAN_OPTIONS:-}"
 ulimit -c 0
 
 passed=0
@@ -76,12 +74,10 @@ settle() {
     [ "$status" != 124 ] && [ "$status" != 137 ] || echo "$name: ended after $PROGRAM_SECONDS s"
     passed=$((passed + good))
     failed=$((failed + bad))
-    for report in "$reports".*; do
-        [ -e "$report" ] || continue
-        cat "$report"
-        mv "$report" "$logs/report-$name.${report##*.}"
-        fail "$name: a sanitizer reported (above; kept as $logs/report-$name.${report##*.})"
-    done
+    if [ "$bad" = 0 ] && grep -aqE 'ERROR: [A-Za-z]*Sanitizer|runtime error: ' "$log"; then
+        tail -n $LOG_LINES "$log"
+        fail "$name: a sanitizer reported (above)"
+    fi
     left=$(end_leftovers)
     if [ -n "$left" ]; then
         echo "$left"
