@@ -362,6 +362,16 @@ void process_await_log(struct process *p, const char *text, unsigned times)
     }
 }
 
+void process_measure_memory(void)
+{
+    const char *options = getenv("ASAN_OPTIONS");
+    char text[1024];
+
+    snprintf(text, sizeof(text), "%s:quarantine_size_mb=0:thread_local_quarantine_size_kb=0",
+             options ? options : "");
+    setenv("ASAN_OPTIONS", text, 1);
+}
+
 uint64_t process_memory(const struct process *p)
 {
     char path[64];

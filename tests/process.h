@@ -57,6 +57,9 @@ struct span process_out(const struct process *p);
 unsigned process_logged(const struct process *p, const char *text);
 /* Wait until it stands there at least `times`. */
 void process_await_log(struct process *p, const char *text, unsigned times);
+/* Of those that are started from now on the sanitizer lets freed memory go at once, instead of
+ * watching it for late uses; else their memory only grows. */
+void process_measure_memory(void);
 /* Resident memory, bytes. */
 uint64_t process_memory(const struct process *p);
 

@@ -51,7 +51,7 @@ void raw_connect_narrow(struct raw_client *c, const char *addr, int rcvbuf)
 
     *c = (struct raw_client){.fd = open_socket(rcvbuf)};
     c->in = malloc(RAW_IN_MAX);
-    if (!c->in || message_reader_create(PROTO_BATCH_MAX, &c->reader) != 0)
+    if (!c->in || message_reader_create(PROTO_FRAME_MAX, &c->reader) != 0)
         process_fail("%s", err_text(E_NOMEM));
     if (connect(c->fd, (struct sockaddr *)&in, sizeof(in)) != 0)
         process_fail("cannot connect to %s: %s", addr, strerror(errno));

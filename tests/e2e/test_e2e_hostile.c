@@ -8,7 +8,6 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 TestSuite(e2e_hostile, .fini = process_end_all, .timeout = 60);
 
@@ -53,21 +52,9 @@ static void send_giants(const struct pair *pair, struct raw_client *neighbour)
     }
 }
 
-/* Freed memory goes back at once instead of being watched for late uses, so that it can be
- * measured. */
-static void measure_memory(void)
-{
-    const char *options = getenv("ASAN_OPTIONS");
-    char text[1024];
-
-    snprintf(text, sizeof(text), "%s:quarantine_size_mb=0:thread_local_quarantine_size_kb=0",
-             options ? options : "");
-    setenv("ASAN_OPTIONS", text, 1);
-}
-
 Test(e2e_hostile, c05_five_bytes_that_ask_for_gigabytes_cost_no_memory)
 {
-    measure_memory();
+    process_measure_memory();
     struct pair pair = pair_start(NULL, NULL);
     struct raw_client neighbour;
 
