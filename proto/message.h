@@ -129,6 +129,6 @@ int message_read_payload(struct message_reader *r, struct span payload,
  * struct says is checked by assert: an unknown cmd is our bug. */
 void message_write(struct span_writer *w, const struct message *m);
 
-/* A name as the contract wants it: 1 to 32 bytes of valid UTF-8 (walked before) without control
- * and direction characters. */
+/* A name as the contract wants it: 1 to 32 bytes of valid UTF-8 without control and direction
+ * characters. */
 bool message_name_ok(struct span name);

@@ -268,7 +268,7 @@ int main(int argc, char **argv)
     struct flags f = {.runs = RUNS_DEFAULT, .seed = 1, .max_len = LEN_DEFAULT, .prefix = ""};
     parse(argc, argv, &f, &seeds);
     if (seeds.n == 0)
-        add_path(&seeds, "tests/vectors/messages.json");
+        add_path(&seeds, "tests/vectors");
     if (seeds.n == 0)
         die("no seeds in", "what was given");
 
