@@ -4,14 +4,12 @@
 #include "bot/census.h"
 
 #include "common/err.h"
+#include "proto/aoi_move.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Rounding of a place that is a whole number of quanta. */
-#define CENSUS_ROUNDING 1e-9
 
 int census_init(struct census *c, uint32_t cap, census_stray_fn *stray, void *arg)
 {
@@ -117,9 +115,9 @@ static double distance2(const struct census_body *a, const struct census_body *b
 static void check_known(struct census *c, const struct census_body *b, const struct view_entity *e,
                         double quantum, uint32_t *differences)
 {
-    double off = quantum / 2 + CENSUS_ROUNDING;
-
-    if (fabs(e->x - b->x) > off || fabs(e->y - b->y) > off)
+    /* Not the distance: a place added exactly and the one it is at now may be the same to the wire
+     * and yet more than half a quantum apart. */
+    if (e->qx != aoi_move_quantise(b->x, quantum) || e->qy != aoi_move_quantise(b->y, quantum))
         differ(c, differences, "#%u is believed at (%.4f, %.4f) and is at (%.4f, %.4f)", b->id,
                e->x, e->y, b->x, b->y);
     else if (e->dir != b->dir || e->speed != b->speed)

@@ -124,15 +124,15 @@ Test(census, who_stands_past_the_reach_and_is_known_is_told)
     end(&s);
 }
 
-Test(census, a_place_is_known_to_within_half_a_quantum)
+Test(census, a_place_is_known_as_the_wire_tells_it)
 {
     struct scene s;
     begin(&s);
-    tell_one(&s.view, 2, "b", RADIUS, 0);
-    s.second.x = RADIUS - QUANTUM / 2;
-    cr_assert_eq(check(&s, 0), 0);
-    s.second.x = RADIUS - QUANTUM * 0.51;
-    DIFFERS(&s, "#2 is believed at (30.0000, 0.0000)");
+    tell_one(&s.view, 2, "b", RADIUS - QUANTUM * 0.6, 0);
+    s.second.x = RADIUS - QUANTUM * 1.4;
+    cr_assert_eq(check(&s, 0), 0, "both are the same on the wire");
+    s.second.x = RADIUS - QUANTUM * 0.4;
+    DIFFERS(&s, "#2 is believed at (29.9906, 0.0000) and is at (29.9937, 0.0000)");
     end(&s);
 }
 
