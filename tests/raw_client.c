@@ -45,14 +45,18 @@ static int open_socket(int rcvbuf)
     return fd;
 }
 
+void raw_adopt(struct raw_client *c, int fd)
+{
+    *c = (struct raw_client){.fd = fd, .in = malloc(RAW_IN_MAX)};
+    if (!c->in || message_reader_create(PROTO_FRAME_MAX, &c->reader) != 0)
+        process_fail("%s", err_text(E_NOMEM));
+}
+
 void raw_connect_narrow(struct raw_client *c, const char *addr, int rcvbuf)
 {
     struct sockaddr_in in = address(addr);
 
-    *c = (struct raw_client){.fd = open_socket(rcvbuf)};
-    c->in = malloc(RAW_IN_MAX);
-    if (!c->in || message_reader_create(PROTO_FRAME_MAX, &c->reader) != 0)
-        process_fail("%s", err_text(E_NOMEM));
+    raw_adopt(c, open_socket(rcvbuf));
     if (connect(c->fd, (struct sockaddr *)&in, sizeof(in)) != 0)
         process_fail("cannot connect to %s: %s", addr, strerror(errno));
 }
@@ -89,6 +93,32 @@ void raw_reset(struct raw_client *c)
     if (c->in)
         setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     raw_close(c);
+}
+
+/* --- listening -------------------------------------------------------------------------------- */
+
+int raw_listen(const char *addr)
+{
+    struct sockaddr_in in = address(addr);
+    int fd = open_socket(0), on = 1;
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, (struct sockaddr *)&in, sizeof(in)) != 0 || listen(fd, 64) != 0)
+        process_fail("cannot listen on %s: %s", addr, strerror(errno));
+    return fd;
+}
+
+bool raw_accept(struct raw_client *c, int listener, int64_t ms)
+{
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+
+    if (poll(&p, 1, (int)ms) <= 0)
+        return false;
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return false;
+    raw_adopt(c, fd);
+    return true;
 }
 
 /* --- out -------------------------------------------------------------------------------------- */

@@ -29,11 +29,18 @@ struct raw_client {
 void raw_connect(struct raw_client *c, const char *addr);
 /* The same with a receive buffer of this size, for those who will not read. */
 void raw_connect_narrow(struct raw_client *c, const char *addr, int rcvbuf);
+/* Use a socket that is connected already; takes `fd`. */
+void raw_adopt(struct raw_client *c, int fd);
 /* Would somebody accept a connection there? */
 bool raw_can_connect(const char *addr);
 /* With a FIN, or with an RST. Both free; a client that is not connected is fine. */
 void raw_close(struct raw_client *c);
 void raw_reset(struct raw_client *c);
+
+/* For tests that play a server. A listening socket, the caller's to close. */
+int raw_listen(const char *addr);
+/* Take a connection if one comes within `ms`. */
+bool raw_accept(struct raw_client *c, int listener, int64_t ms);
 
 /* --- out -------------------------------------------------------------------------------------- */
 
