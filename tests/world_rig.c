@@ -355,11 +355,15 @@ int rig_send_body(struct rig *r, uint32_t s, struct span body)
     return frame_written(r, r->sessions[s].link, &w);
 }
 
+/* A request is answered at once. */
 static void send_must(struct rig *r, uint32_t s, struct span body)
 {
     int err = rig_send_body(r, s, body);
+    const struct rig_session *x = &r->sessions[s];
     if (err != 0)
         rig_fail("inbox_frame: %s", err_text(err));
+    if (x->open && x->answered != x->sent && !r->lax && !r->deaf)
+        rig_fail("%srequest %u has no answer", r->context, x->sent);
 }
 
 uint32_t rig_send(struct rig *r, uint32_t s, const struct message *m)

@@ -19,6 +19,9 @@
 #define RIG_MAIL_MAX     (1u << 16)  /* bodies not yet dropped */
 #define RIG_NONE         UINT32_MAX
 
+/* The bytes of a literal. */
+#define RIG_BYTES(literal) span_of(literal, sizeof(literal) - 1)
+
 /* A body that the world sent to a session. */
 struct rig_mail {
     uint32_t next;  /* of the same session */
@@ -103,7 +106,7 @@ void rig_congestion(struct rig *r, uint32_t s, bool on);
 /* --- as a client: requests; each returns its seq --------------------------------------------- */
 
 uint32_t rig_send(struct rig *r, uint32_t s, const struct message *m);
-/* A payload of the test's making. */
+/* A payload of the test's making: RIG_BYTES("\xc0"). */
 uint32_t rig_send_payload(struct rig *r, uint32_t s, uint32_t cmd, struct span payload);
 /* A body of the test's making. 0 or E_*. */
 int rig_send_body(struct rig *r, uint32_t s, struct span body);
