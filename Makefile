@@ -236,7 +236,7 @@ into = $(DESTDIR)$(PREFIX)/$(1)
 
 .PHONY: install
 install: all  ## install programs, man pages and papers (PREFIX=/usr/local, DESTDIR=)
-	install -d $(sort $(dir $(call into,$(INSTALLED))))
+	install -d $(sort $(dir $(INSTALLED:%=$(call into,%))))
 	install -m 755 $(BIN)/aegis $(call into,bin/aegis)
 	install -m 755 $(BIN)/bot $(call into,bin/aegis-bot)
 	install -m 644 deploy/man/aegis.8 $(call into,share/man/man8/aegis.8)
@@ -245,7 +245,7 @@ install: all  ## install programs, man pages and papers (PREFIX=/usr/local, DEST
 
 .PHONY: uninstall
 uninstall:  ## remove what install put there
-	rm -f $(foreach f,$(INSTALLED),$(call into,$(f)))
+	rm -f $(INSTALLED:%=$(call into,%))
 	-rmdir $(call into,share/doc/aegis)
 
 .PHONY: clean

@@ -137,7 +137,7 @@ done
 single check-includes sh tests/lint/check-includes.sh
 single docs sh tests/lint/docs.sh check "$bin"
 script lint-selftest sh tests/lint/selftest.sh
-script house sh tests/run-house.sh "$bin" "$build/house"
+script house sh tests/run-house.sh "$bin" "$build" "$build/house"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
