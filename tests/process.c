@@ -157,17 +157,24 @@ static char *copy_text(const char *text)
     return copy;
 }
 
+const char *process_path(const char *program)
+{
+    static char path[512];
+    const char *bin = getenv("AEGIS_BIN");
+
+    if (program[0] == '/')
+        return program;
+    snprintf(path, sizeof(path), "%s/%s", bin ? bin : "bin", program);
+    return path;
+}
+
 struct process *process_start(const char *program, const char *const *args)
 {
-    const char *bin = getenv("AEGIS_BIN");
-    char path[512];
-
     if (started == PROCESS_MAX)
         process_fail("more than %d processes", PROCESS_MAX);
     struct process *p = &processes[started++];
     *p = (struct process){.program = program};
-    snprintf(path, sizeof(path), "%s/%s", bin ? bin : "bin", program);
-    p->argv[0] = copy_text(program[0] == '/' ? program : path);
+    p->argv[0] = copy_text(process_path(program));
     for (size_t i = 0; args[i]; i++) {
         if (i + 2 == PROCESS_ARGS_MAX)
             process_fail("more than %d arguments", PROCESS_ARGS_MAX);
@@ -287,14 +294,18 @@ static void check_log(const struct process *p)
     }
 }
 
-/* Give back what was taken for it; its log can no longer be shown. */
-static void forget(struct process *p)
+void process_forget(struct process *p)
 {
+    ASSERT(p == &processes[started - 1]);
+    if (p->pid != 0)
+        process_fail("%s was left running", p->argv[0]);
+    check_log(p);
     forget_output(&p->out);
     forget_output(&p->err);
     for (size_t i = 0; p->argv[i]; i++)
         free(p->argv[i]);
     *p = (struct process){0};
+    started--;
 }
 
 void process_check_all(void)
@@ -302,10 +313,9 @@ void process_check_all(void)
     for (unsigned i = 0; i < started; i++) {
         if (processes[i].pid != 0)
             process_fail("%s was left running", processes[i].argv[0]);
-        check_log(&processes[i]);
     }
     while (started > 0)
-        forget(&processes[--started]);
+        process_forget(&processes[started - 1]);
 }
 
 #ifdef TEST_LEAKS

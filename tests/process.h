@@ -36,7 +36,9 @@ struct process {
 /* bin/NAME, or $AEGIS_BIN/NAME; an absolute path as it is. `args`: NULL-terminated, copied. The
  * process lives until the test ends; the struct too. */
 struct process *process_start(const char *program, const char *const *args);
-/* The same once more, after it ended, listening where it listened before. Its output starts anew.
+/* Its path, for those who have it started by somebody else. Borrowed until the next call. */
+const char *process_path(const char *program);
+/* Start `p` once more, after it ended, listening where it listened before. Its output starts anew.
  */
 void process_restart(struct process *p);
 /* Wait for "listening on ADDR" in its log; returns ADDR. */
@@ -66,6 +68,9 @@ uint64_t process_memory(const struct process *p);
 /* All that were started must have ended by now, and no log may hold a sanitizer's line, a failed
  * assertion or a line of level error. The last line of a test. */
 void process_check_all(void);
+/* The same for one that ended, and its place can be used again: for tests that start very many. It
+ * must be the one that was started last. */
+void process_forget(struct process *p);
 /* Kill whatever still runs. For fixtures, which get no argument. */
 void process_end_all(void);
 
