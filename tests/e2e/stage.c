@@ -157,6 +157,16 @@ void stage_pass_ticks(struct player *p, uint32_t ticks)
 
 /* --- players ---------------------------------------------------------------------------------- */
 
+void player_reconnect(struct player *p, const char *addr)
+{
+    p->closed = false;
+    if (bot_client_connect(p->client, addr, PROCESS_PATIENCE_MS * CLOCK_NS_PER_MS) != 0)
+        process_fail("cannot connect to %s", addr);
+    STAGE_UNTIL(p->stage, p->facts->connected || p->closed);
+    if (p->closed)
+        process_fail("no connection to %s: %s", addr, p->why);
+}
+
 struct player *stage_connect(struct stage *s, const char *addr)
 {
     if (s->n == STAGE_PLAYERS_MAX)
@@ -167,11 +177,7 @@ struct player *stage_connect(struct stage *s, const char *addr)
     if (!p->events || bot_client_create(s->loop, s->reader, &player_ops, p, &p->client) != 0)
         process_fail("%s", err_text(E_NOMEM));
     p->facts = bot_client_facts(p->client);
-    if (bot_client_connect(p->client, addr, PROCESS_PATIENCE_MS * CLOCK_NS_PER_MS) != 0)
-        process_fail("cannot connect to %s", addr);
-    STAGE_UNTIL(s, p->facts->connected || p->closed);
-    if (p->closed)
-        process_fail("no connection to %s: %s", addr, p->why);
+    player_reconnect(p, addr);
     return p;
 }
 

@@ -72,6 +72,9 @@ struct player *stage_connect(struct stage *s, const char *addr);
 struct player *stage_login(struct stage *s, const char *addr, const char *name);
 struct player *stage_join(struct stage *s, const char *addr, const char *name);
 
+/* The same client on another connection, after bot_client_close or `closed`. */
+void player_reconnect(struct player *p, const char *addr);
+
 /* Requests that must do well. */
 void player_login(struct player *p, const char *name);
 void player_enter(struct player *p);
