@@ -387,11 +387,11 @@ static void hand_up_kept(struct stream *s)
 /* Straight behind what is kept, in its own buffer. */
 static void read_long(struct stream *s)
 {
-    /* At least one byte of room, so that a silent overrun of keep_max shows. */
+    /* One byte more than may be kept, so that there is room to read and an overrun shows. */
     size_t most = s->kind->limits->keep_max + 1;
     size_t len = s->kept->len;
     size_t cap = len * 2 < most ? len * 2 : most;
-    if (!make_room(&s->kept, cap > len ? cap - len : 1, cap)) {
+    if (!make_room(&s->kept, cap - len, cap)) {
         end(s, STREAM_RESET);
         return;
     }
@@ -416,8 +416,6 @@ static void on_socket(evutil_socket_t fd, short what, void *arg)
         return;
     if (s->finishing)
         receive(s, loop_read_buffer(s->kind->loop), LOOP_READ_BYTES); /* and drop it */
-    else if (s->paused)
-        return;
     else if (s->kept && s->kept->len > STREAM_SHORT_KEEP)
         read_long(s);
     else
@@ -514,7 +512,7 @@ static void end_turn(struct stream *s)
         return;
     }
     tell_pressure(s);
-    if (s->again && !s->paused && !deaf(s)) {
+    if (s->again && !s->paused) {
         s->again = false;
         if (s->kept)
             hand_up_kept(s);

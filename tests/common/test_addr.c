@@ -43,9 +43,10 @@ Test(addr, numeric_addresses_and_names_are_taken_apart)
 
 Test(addr, F02_ports_that_are_none_are_refused)
 {
-    static const char *const ports[] = {"abc",  "",   "3001x", "-1",         "+1",
-                                        " 1",   "1 ", "65536", "4294974296", "18446744073709570617",
-                                        "0x50", "1e3"};
+    static const char *const ports[] = {
+        "abc",  "",       "3001x", "-1",         "+1",
+        " 1",   "1 ",     "65536", "4294974296", "18446744073709570617",
+        "0x50", "000080", "1e3"};
     for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
         char text[64];
         snprintf(text, sizeof(text), "127.0.0.1:%s", ports[i]);

@@ -4,6 +4,7 @@
 #include "tests/leak.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -168,6 +169,21 @@ Test(loop, a_timer_is_never_early_and_the_later_arming_counts)
     loop_timer_destroy(t.timer);
     loop_destroy(t.loop);
     TEST_NO_LEAKS();
+}
+
+Test(loop, a_wait_is_rounded_up_to_a_microsecond)
+{
+    static const struct {
+        int64_t ns;
+        time_t s;
+        suseconds_t us;
+    } rows[] = {{-5, 0, 0},   {0, 0, 0},    {1, 0, 1},          {999, 0, 1},
+                {1000, 0, 1}, {1001, 0, 2}, {1999999001, 2, 0}, {1500000000, 1, 500000}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct timeval tv = loop_timeval(rows[i].ns);
+        cr_assert_eq(tv.tv_sec, rows[i].s, "%" PRId64 " ns", rows[i].ns);
+        cr_assert_eq(tv.tv_usec, rows[i].us, "%" PRId64 " ns", rows[i].ns);
+    }
 }
 
 Test(loop, a_cancelled_timer_does_not_fire)

@@ -28,6 +28,15 @@ struct door {
     bool destroy_in_accepted;
 };
 
+/* Descriptors that this process has open. */
+static int descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) != -1;
+    return n;
+}
+
 struct call {
     struct net_dialer *dialer;
     int fd, err, times;
@@ -385,8 +394,10 @@ Test(net, a_silent_host_is_given_up_in_time)
     snprintf(addr, sizeof(addr), "127.0.0.1:%u", ntohs(ss.sin_port));
     cr_assert_eq(loop_create(&l), 0);
     struct mono before = clock_mono();
+    int open = descriptors();
     dial(&c, l, addr, 20 * CLOCK_NS_PER_MS);
     wait_for(l, &c.times, 1);
+    cr_assert_eq(descriptors(), open);
     cr_assert_eq(c.err, ETIMEDOUT);
     cr_assert_eq(c.fd, -1);
     cr_assert_geq(clock_since(clock_mono(), before), 20 * CLOCK_NS_PER_MS);
@@ -408,8 +419,29 @@ Test(net, a_dialer_destroyed_early_calls_nobody)
         loop_turn(d.loop, 0);
         cr_assert_eq(c.times, 0);
     }
+    /* Refused at once by the kernel, so the call is due already. */
+    dial(&c, d.loop, "255.255.255.255:1", LONG_WAIT);
+    net_dialer_destroy(c.dialer);
+    loop_turn(d.loop, 0);
+    cr_assert_eq(c.times, 0);
     net_dialer_destroy(NULL);
     close_door(&d);
+    TEST_NO_LEAKS();
+}
+
+Test(net, what_the_kernel_refuses_at_once_is_told_at_the_end_of_the_turn)
+{
+    struct loop *l;
+    struct call c;
+    cr_assert_eq(loop_create(&l), 0);
+    int open = descriptors();
+    dial(&c, l, "255.255.255.255:1", LONG_WAIT);
+    loop_turn(l, 0);
+    cr_assert_eq(c.times, 1);
+    cr_assert_eq(c.fd, -1);
+    cr_assert_neq(c.err, 0);
+    cr_assert_eq(descriptors(), open);
+    loop_destroy(l);
     TEST_NO_LEAKS();
 }
 

@@ -452,3 +452,25 @@ Test(stream, an_idle_stream_holds_no_buffer)
     rig_end(&r);
     TEST_NO_LEAKS();
 }
+
+Test(stream, a_peer_that_does_not_read_costs_no_more_than_the_hard_limit)
+{
+    struct stream_limits limits = {.keep_max = 64, .queue_hard = 100000, .sndbuf = 1};
+    struct rig r;
+    static uint8_t bytes[700], got[3000];
+    rig_make(&r, &limits);
+    rig_fill(&r);
+    size_t before = rig_allocated();
+    for (int i = 0; i < 2000; i++) {
+        int err = stream_write(r.stream, span_of(bytes, sizeof(bytes)));
+        cr_assert(err == 0 || err == E_FULL);
+        rig_turn(&r);
+        /* Now and then a little is read, so that the queue's front moves. */
+        if (i % 10 == 0)
+            rig_recv(&r, got, sizeof(got));
+        cr_assert_leq(rig_allocated(), before + 100000 + 100);
+    }
+    cr_assert_geq(stream_queued(r.stream), 100000 - sizeof(bytes));
+    rig_end(&r);
+    TEST_NO_LEAKS();
+}
