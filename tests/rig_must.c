@@ -117,9 +117,9 @@ void rig_balance(const struct rig *r)
 {
     const struct sight *s = &r->world->sight;
     uint64_t left = s->added - s->removed - s->cleared;
-    if (left != s->known.pairs)
+    if (left != s->pairs)
         rig_fail("books: %llu added - %llu removed - %llu cleared, but %llu known",
                  (unsigned long long)s->added, (unsigned long long)s->removed,
-                 (unsigned long long)s->cleared, (unsigned long long)s->known.pairs);
+                 (unsigned long long)s->cleared, (unsigned long long)s->pairs);
     world_validate(r->world);
 }

@@ -41,27 +41,13 @@ static const uint32_t *grid_phase(struct world *w)
 
 static void sight_phase(struct world *w)
 {
-    struct entities *e = &w->entities;
+    struct sight *s = &w->sight;
 
-    for (uint32_t i = 0; i < e->alive_count; i++) {
-        uint32_t viewer = e->alive[i];
-        struct session *s;
-
-        w->sight.diffs[viewer] = (struct sight_diff){0};
-        if (!sessions_find(&w->sessions, e->cold[viewer].session, &s) || s->paused)
-            continue;
-        sight_look(&w->sight, e, &w->scene.grid, &w->scratch, viewer, w->tick);
-        if (pause_resuming(w, viewer))
-            pause_look(w, viewer);
+    sight_run(s, &w->entities, &w->scene.grid, &w->scratch, w->tick);
+    for (uint32_t i = 0; i < s->n_listed; i++) {
+        if (s->mode[s->listed[i]] == SIGHT_LIST && pause_resuming(w, s->listed[i]))
+            pause_look(w, s->listed[i]);
     }
-}
-
-static void fanout_phase(struct world *w)
-{
-    fanout_encode(w);
-    for (uint32_t i = 0; i < w->entities.alive_count; i++)
-        fanout_viewer(w, w->entities.alive[i]);
-    fanout_clear(w);
 }
 
 void tick_run(struct world *w, struct mono now)
@@ -80,7 +66,9 @@ void tick_run(struct world *w, struct mono now)
     phase_end(w, PHASE_SIGHT, &at);
     fanout_decide(w, from);
     phase_end(w, PHASE_EVENTS, &at);
-    fanout_phase(w);
+    fanout_tell(w);
+    sight_settle(&w->sight, &w->entities);
+    entities_bury(&w->entities);
     phase_end(w, PHASE_FANOUT, &at);
     arena_rewind(&w->scratch, 0);
     if (w->ops.clock_ns)

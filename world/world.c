@@ -75,19 +75,20 @@ static void job_gauges(struct world *w, struct mono now)
 static int rooms_init(struct world *w)
 {
     const struct world_config *c = &w->config;
-    uint32_t cap = entities_max(c);
+    uint32_t max = entities_max(c), cap = 2 * max; /* see struct entities */
     double reach = c->aoi_radius + c->aoi_hysteresis;
-    struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis};
+    struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis,
+                                c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S};
     struct scene_spawn_rule spawn;
     size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
 
     if (scene_spawn_parse(c->spawn, &spawn) != 0)
         return E_RANGE;
     if (scene_init(&w->scene, span_text(SCENE_DEFAULT), c->bounds, spawn, reach, cap) != 0 ||
-        entities_init(&w->entities, cap) != 0 ||
-        id_pool_init(&w->ids, cap + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
+        entities_init(&w->entities, max) != 0 ||
+        id_pool_init(&w->ids, max + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
-        sight_init(&w->sight, rules, cap, c->max_pairs) != 0 ||
+        sight_init(&w->sight, rules, c->bounds, cap, c->max_pairs) != 0 ||
         known_init(&w->paused, cap, c->max_pairs) != 0 || events_init(&w->events, 2 * cap) != 0 ||
         outbox_init(&w->outbox, w->ops.drain, w->ops.arg) != 0 ||
         arena_init(&w->scratch, scratch) != 0 ||
@@ -97,7 +98,13 @@ static int rooms_init(struct world *w)
     w->jumped = calloc(cap, sizeof(*w->jumped));
     w->batch = malloc(WORLD_BATCH_BYTES);
     w->moves = malloc(PROTO_BATCH_MAX);
-    return w->tells && w->jumped && w->batch && w->moves ? 0 : E_NOMEM;
+    w->fan.told = calloc((size_t)cap / 64 + 1, sizeof(*w->fan.told));
+    w->fan.ids = calloc(cap, sizeof(*w->fan.ids));
+    w->fan.tails = calloc(cap, sizeof(*w->fan.tails));
+    if (!w->tells || !w->jumped || !w->batch || !w->moves || !w->fan.told || !w->fan.ids ||
+        !w->fan.tails)
+        return E_NOMEM;
+    return 0;
 }
 
 int world_create(const struct world_config *c, const struct world_ops *ops, struct world **out,
@@ -135,6 +142,9 @@ void world_destroy(struct world *w)
 {
     if (!w)
         return;
+    free(w->fan.told);
+    free(w->fan.ids);
+    free(w->fan.tails);
     free(w->moves);
     free(w->batch);
     free(w->jumped);
@@ -160,7 +170,7 @@ void world_gauges(struct world *w)
     m->sessions_logged = w->sessions.logged;
     m->entities = w->entities.alive_count;
     m->links = w->sessions.links_slots.live;
-    m->aoi_known = w->sight.known.pairs;
+    m->aoi_known = w->sight.pairs;
     m->sight_deferred = w->sight.deferred;
     m->viewers_paused = w->n_paused;
     m->events_leave = w->events.count[EVENT_LEAVE];
@@ -195,15 +205,17 @@ void world_validate(const struct world *w)
     uint64_t pairs = 0, inside = 0;
 
     ASSERT(w->scratch.used == 0);
-    ASSERT(e->alive_count == e->slots.live);
+    ASSERT(e->alive_count + e->dying_count == e->slots.live);
     for (uint32_t i = 0; i < e->alive_count; i++) {
         ASSERT(e->alive_at[e->alive[i]] == i);
         validate_entity(w, e->alive[i]);
     }
-    for (uint32_t i = 0; i < s->known.viewers; i++)
-        pairs += known_count(&s->known, i);
-    ASSERT(pairs == s->known.pairs);
-    ASSERT(s->added - s->removed - s->cleared == s->known.pairs);
+    for (uint32_t i = 0; i < s->cap; i++) {
+        pairs += s->count[i];
+        ASSERT(s->mode[i] == SIGHT_MASK || known_count(&s->known, i) == s->count[i]);
+    }
+    ASSERT(pairs == s->pairs);
+    ASSERT(s->added - s->removed - s->cleared == s->pairs);
     for (uint32_t i = 0; i < w->sessions.slots.cap; i++) {
         if (w->sessions.slots.gen[i] & 1)
             inside += w->sessions.list[i].state == SESSION_INSIDE;

@@ -50,6 +50,15 @@ struct world_ops {
     void *arg;
 };
 
+/* What is told of each candidate of the block at hand (world/interest/fanout). */
+struct world_fan {
+    const struct sight_block *block;
+    uint64_t any;                /* all words of `told`, or-ed */
+    uint64_t *told;              /* [cap / 64 + 1] bits: it is told by a record */
+    uint32_t *ids;               /* [cap] */
+    struct aoi_move_tail *tails; /* [cap] */
+};
+
 enum world_phase { PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANOUT, PHASE_COUNT };
 
 struct world {
@@ -68,8 +77,9 @@ struct world {
     struct aoi_move_tail *tells; /* [entities.cap] this tick's tail of who is told; len 0: none */
     uint8_t *jumped;             /* [entities.cap] it is told by remove and add this tick */
     uint32_t n_jumped;           /* such entities this tick */
-    struct known paused;         /* what paused viewers were told: world/interest/pause */
-    uint32_t n_paused;           /* sessions paused */
+    struct world_fan fan;
+    struct known paused; /* what paused viewers were told: world/interest/pause */
+    uint32_t n_paused;   /* sessions paused */
     struct schedule schedule;
     struct outbox outbox;
     struct arena scratch; /* empty outside a tick and a request */

@@ -63,6 +63,8 @@ static void judge_silence(const struct oracle *o, const struct rig_known *k,
         pair->late = 0;
         return;
     }
+    if (k->wire_speed != (unsigned)floor(p->speed / ORACLE_MAX_SPEED * 255 + 0.5))
+        rig_fail("%sa change of speed by %u is not told", o->rig->context, k->id);
     double dx = p->x - pair->x, dy = p->y - pair->y;
     double slack = 1e-9 + (pair->rough ? 1.5 * o->rules.quantum : 0);
     double turn_slack = 1e-9 + (pair->rough ? ORACLE_TURN / 256 : 0);
@@ -163,9 +165,9 @@ void oracle_judge(struct oracle *o)
         paused |= p->inside && p->paused;
         p->resumed = false;
     }
-    if (!paused && known != o->rig->world->sight.known.pairs)
+    if (!paused && known != o->rig->world->sight.pairs)
         rig_fail("%s%llu pairs known, the world counts %llu", o->rig->context,
-                 (unsigned long long)known, (unsigned long long)o->rig->world->sight.known.pairs);
+                 (unsigned long long)known, (unsigned long long)o->rig->world->sight.pairs);
 }
 
 /* Everything has rested: each told place is the exact one, as the wire says it. */

@@ -43,7 +43,7 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
 
     if (m->enter_req.has_scene && !span_equal(m->enter_req.scene, w->scene.name))
         return PE_NO_SUCH_SCENE;
-    if (w->entities.alive_count == w->entities.cap) {
+    if (w->entities.alive_count == w->entities.max || w->entities.slots.live == w->entities.cap) {
         w->metrics.entities_full++;
         return PE_UNAVAILABLE;
     }
@@ -57,6 +57,8 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
     s->next_id = 0;
     s->state = SESSION_INSIDE;
     w->sessions.inside++;
+    sight_watch(&w->sight, s->entity.slot);
+    pause_enter(w, s);
 
     answer_enter(w, s, m->seq, s->entity.slot);
     log_often(LOG_INFO, "world #%u \"%.*s\" entered (%.1f, %.1f) session=%" PRIu64 " peer=%s",

@@ -7,8 +7,8 @@
 /* Who is to be told, gathered by link. */
 struct say {
     struct world *w;
-    uint64_t key; /* of the speaker */
-    uint32_t *to; /* [n] session slots, in the scratch */
+    uint32_t speaker; /* slot */
+    uint32_t *to;     /* [n] session slots, in the scratch */
     uint32_t n;
     uint32_t per_link[SESSION_LINKS_MAX];
 };
@@ -20,7 +20,8 @@ static void say_consider(struct say *y, uint32_t viewer)
     struct session_ref who = w->entities.cold[viewer].session;
     struct session *s;
 
-    if (!known_has(&w->sight.known, viewer, y->key) || !sessions_find(&w->sessions, who, &s))
+    if (!sight_knows(&w->sight, &w->entities, viewer, y->speaker) ||
+        !sessions_find(&w->sessions, who, &s))
         return;
     y->to[y->n++] = who.slot;
     y->per_link[s->link.slot]++;
@@ -28,21 +29,20 @@ static void say_consider(struct say *y, uint32_t viewer)
 
 /* Sight is symmetric, so those who know the speaker are among those it knows; but not while
  * somebody's batches wait. */
-static void say_gather(struct say *y, uint32_t speaker)
+static void say_gather(struct say *y)
 {
-    const struct world *w = y->w;
-    const uint64_t *keys = known_keys(&w->sight.known, speaker);
-    uint32_t n = known_count(&w->sight.known, speaker);
+    struct world *w = y->w;
+    const uint64_t *keys;
+    uint32_t n;
 
-    if (w->n_paused > 0 || w->sight.n_again > 0) {
+    if (!sight_symmetric(&w->sight)) {
         for (uint32_t i = 0; i < w->entities.alive_count; i++)
             say_consider(y, w->entities.alive[i]);
         return;
     }
-    for (uint32_t i = 0; i < n; i++) {
-        if (w->entities.id[known_slot(keys[i])] == known_id(keys[i]))
-            say_consider(y, known_slot(keys[i]));
-    }
+    n = sight_list(&w->sight, &w->entities, y->speaker, &keys);
+    for (uint32_t i = 0; i < n; i++)
+        say_consider(y, known_slot(keys[i]));
 }
 
 /* Send `body` to all that were gathered of one link. */
@@ -84,18 +84,17 @@ static void say_tell(struct say *y, const struct message *notify)
 int cmd_say(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
-    uint32_t speaker = s->entity.slot;
     struct message answer = {.cmd = CMD_SAY_RESP, .seq = m->seq};
     struct message notify = {.cmd = CMD_SAY_NOTIFY};
-    struct say y = {.w = w, .key = known_key(w->entities.id[speaker], speaker)};
+    struct say y = {.w = w, .speaker = s->entity.slot};
 
     (void)now;
     y.to = arena_take(&w->scratch, (w->entities.alive_count + 1) * sizeof(*y.to));
     ASSERT(y.to); /* the scratch is empty outside a tick, and larger than this */
     router_answer(w, s, &answer);
-    notify.say_notify.id = w->entities.id[speaker];
+    notify.say_notify.id = w->entities.id[y.speaker];
     notify.say_notify.text = m->say_req.text;
-    say_gather(&y, speaker);
+    say_gather(&y);
     say_tell(&y, &notify);
     arena_rewind(&w->scratch, 0);
     w->metrics.says++;

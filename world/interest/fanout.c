@@ -174,7 +174,7 @@ static void encode(struct world *w, const struct event *ev)
     }
 }
 
-void fanout_encode(struct world *w)
+static void fanout_encode(struct world *w)
 {
     for (int type = EVENT_ENTER; type <= EVENT_UPDATE; type++) {
         for (uint32_t i = 0; i < w->events.n[type]; i++)
@@ -182,7 +182,7 @@ void fanout_encode(struct world *w)
     }
 }
 
-void fanout_clear(struct world *w)
+static void fanout_clear(struct world *w)
 {
     for (int type = EVENT_ENTER; type <= EVENT_UPDATE; type++) {
         for (uint32_t i = 0; i < w->events.n[type]; i++) {
@@ -301,57 +301,103 @@ static void batch_moves(struct batch *b, size_t bytes)
     batch_add(b, &m);
 }
 
-/* The record of one who stays, where there is something to tell; bytes written. */
-static size_t put_staying(struct world *w, uint64_t key, uint32_t previous,
-                          struct pause_cursor *past, uint8_t *out)
+/* Lay what is told of each candidate of a block, once for all its viewers. */
+static void block_lay(struct world *w, const struct sight_block *block)
 {
-    const struct aoi_move_tail *t = &w->tells[known_slot(key)];
-    struct aoi_move_tail own;
+    const struct places *p = &w->sight.places;
+    struct world_fan *fan = &w->fan;
 
-    if (past) { /* told last before its batches paused, unlike the others */
-        uint8_t tell = pause_changes(past, w, key);
+    fan->block = block;
+    fan->any = 0;
+    for (uint32_t at = 0; at < block->n; at += 64) {
+        uint32_t end = block->n - at < 64 ? block->n - at : 64;
+        uint64_t told = 0;
 
-        if (tell == 0 || (tell & EVENT_TELL_FAR))
-            return 0;
-        own = fanout_tail(&w->entities.told[known_slot(key)].wire, tell);
-        t = &own;
-    } else if (t->len == 0 || w->jumped[known_slot(key)]) {
-        return 0;
+        for (uint32_t i = 0; i < end; i++) {
+            uint32_t rank = block->ranks[at + i], slot = p->order[rank];
+
+            fan->ids[at + i] = p->ids[rank];
+            fan->tails[at + i] = w->tells[slot];
+            told |= (uint64_t)(w->tells[slot].len != 0 && !w->jumped[slot]) << i;
+        }
+        fan->told[at / 64] = told;
+        fan->any |= told;
     }
-    w->metrics.aoi_moves++;
-    return aoi_move_put(out, known_id(key), previous, t);
 }
 
-/* Records of all that the viewer knew before this tick and that are told now. */
-static void batch_staying(struct batch *b, uint32_t viewer, const struct sight_diff *d,
-                          struct pause_cursor *past)
+/* Records go to w->moves; a full one is told and begun anew. */
+struct records {
+    struct batch *b;
+    size_t used;
+    uint32_t previous, n;
+};
+
+static void records_put(struct records *r, uint32_t id, const struct aoi_move_tail *t)
 {
-    struct world *w = b->w;
-    const uint64_t *keys = known_keys(&w->sight.known, viewer);
-    uint32_t n = known_count(&w->sight.known, viewer), added = 0, previous = 0;
-    bool doubtful = w->sight.again[viewer] != 0;
-    size_t used = 0;
+    if (r->used + AOI_MOVE_RECORD_MAX > PROTO_BATCH_MAX - BODY_HEAD) {
+        batch_moves(r->b, r->used);
+        r->used = 0;
+        r->previous = 0;
+    }
+    r->used += aoi_move_put(r->b->w->moves + r->used, id, r->previous, t);
+    r->previous = id;
+    r->n++;
+}
+
+/* Records of those who stay, by mask. */
+static void staying_by_mask(struct records *r, const struct sight_result *result)
+{
+    const struct world_fan *fan = &r->b->w->fan;
+    uint32_t words = (result->block->n + 63) / 64;
+
+    for (uint32_t i = 0; i < words; i++) {
+        for (uint64_t bits = result->stay[i] & fan->told[i]; bits != 0; bits &= bits - 1) {
+            uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(bits);
+
+            records_put(r, fan->ids[j], &fan->tails[j]);
+        }
+    }
+}
+
+/* Records of those who stay, by the viewer's list. `past`: what it was told before its batches
+ * paused, unlike the others; NULL: the same as they. */
+static void staying_by_list(struct records *r, const struct sight_result *result,
+                            struct pause_cursor *past)
+{
+    struct world *w = r->b->w;
+    const uint64_t *keys = known_keys(&w->sight.known, result->viewer);
+    const struct sight_diff *d = &result->diff;
+    uint32_t n = known_count(&w->sight.known, result->viewer), added = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        size_t bytes;
+        uint32_t slot = known_slot(keys[i]);
 
         if (added < d->n_added && d->added[added] == keys[i]) {
             added++;
+        } else if (!knows_living(w, keys[i])) {
             continue;
+        } else if (past) {
+            uint8_t tell = pause_changes(past, w, keys[i]);
+            struct aoi_move_tail own = fanout_tail(&w->entities.told[slot].wire, tell);
+
+            if (tell != 0 && !(tell & EVENT_TELL_FAR))
+                records_put(r, known_id(keys[i]), &own);
+        } else if (w->tells[slot].len != 0 && !w->jumped[slot]) {
+            records_put(r, known_id(keys[i]), &w->tells[slot]);
         }
-        if (doubtful && !knows_living(w, keys[i]))
-            continue;
-        if (used + AOI_MOVE_RECORD_MAX > PROTO_BATCH_MAX - BODY_HEAD) {
-            batch_moves(b, used);
-            used = 0;
-            previous = 0;
-        }
-        bytes = put_staying(w, keys[i], previous, past, w->moves + used);
-        if (bytes > 0)
-            previous = known_id(keys[i]);
-        used += bytes;
     }
-    batch_moves(b, used);
+}
+
+static void batch_staying(struct batch *b, const struct sight_result *r, struct pause_cursor *past)
+{
+    struct records records = {.b = b};
+
+    if (r->block)
+        staying_by_mask(&records, r);
+    else
+        staying_by_list(&records, r, past);
+    batch_moves(b, records.used);
+    b->w->metrics.aoi_moves += records.n;
 }
 
 /* Merge two ascending lists of keys; `out` has room for both. */
@@ -367,12 +413,30 @@ static void merge(const uint64_t *a, uint32_t n_a, const uint64_t *b, uint32_t n
     }
 }
 
-/* Those of the known that jumped too far for a record, apart from the newly added. */
-static uint32_t list_jumped(const struct world *w, uint32_t viewer, const struct sight_diff *d,
-                            struct pause_cursor *past, uint64_t *out)
+/* Those who stay and jumped too far for a record, by mask. */
+static uint32_t jumped_by_mask(const struct world *w, const struct sight_result *r, uint64_t *out)
 {
-    const uint64_t *keys = known_keys(&w->sight.known, viewer);
-    uint32_t n = known_count(&w->sight.known, viewer), added = 0, found = 0;
+    const struct places *p = &w->sight.places;
+    uint32_t words = (r->block->n + 63) / 64, found = 0;
+
+    for (uint32_t i = 0; i < words; i++) {
+        for (uint64_t bits = r->stay[i]; bits != 0; bits &= bits - 1) {
+            uint32_t rank = r->block->ranks[i * 64 + (uint32_t)__builtin_ctzll(bits)];
+
+            if (w->jumped[p->order[rank]])
+                out[found++] = known_key(p->ids[rank], p->order[rank]);
+        }
+    }
+    return found;
+}
+
+/* The same by the viewer's list, apart from the newly added. */
+static uint32_t jumped_by_list(const struct world *w, const struct sight_result *r,
+                               struct pause_cursor *past, uint64_t *out)
+{
+    const struct sight_diff *d = &r->diff;
+    const uint64_t *keys = known_keys(&w->sight.known, r->viewer);
+    uint32_t n = known_count(&w->sight.known, r->viewer), added = 0, found = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         bool far;
@@ -392,14 +456,15 @@ static uint32_t list_jumped(const struct world *w, uint32_t viewer, const struct
 }
 
 /* The diff with those who jumped among both gone and added. */
-static struct sight_diff with_jumped(struct world *w, uint32_t viewer, const struct sight_diff *d,
+static struct sight_diff with_jumped(struct world *w, const struct sight_result *r,
                                      struct pause_cursor *past)
 {
-    uint32_t n = known_count(&w->sight.known, viewer), n_jumped;
+    const struct sight_diff *d = &r->diff;
+    uint32_t n = w->sight.count[r->viewer], n_jumped;
     uint64_t *jumped = arena_take(&w->scratch, n * sizeof(*jumped)), *gone, *added;
 
     ASSERT(jumped); /* sight left room */
-    n_jumped = list_jumped(w, viewer, d, past, jumped);
+    n_jumped = r->block ? jumped_by_mask(w, r, jumped) : jumped_by_list(w, r, past, jumped);
     if (n_jumped == 0)
         return *d;
     gone = arena_take(&w->scratch, ((size_t)d->n_gone + n_jumped) * sizeof(*gone));
@@ -411,31 +476,43 @@ static struct sight_diff with_jumped(struct world *w, uint32_t viewer, const str
     return (struct sight_diff){gone, added, d->n_gone + n_jumped, d->n_added + n_jumped};
 }
 
-void fanout_viewer(struct world *w, uint32_t viewer)
+static void tell_viewer(void *arg, const struct sight_result *r)
 {
+    struct world *w = arg;
     struct batch b = {.w = w};
     struct session *s;
-    struct sight_diff d = w->sight.diffs[viewer];
+    struct sight_diff d = r->diff;
     struct pause_cursor cursor, *past = NULL;
     size_t mark = w->scratch.used;
 
-    if (!sessions_find(&w->sessions, w->entities.cold[viewer].session, &s) || s->paused)
+    if (r->block && r->block != w->fan.block)
+        block_lay(w, r->block);
+    if (r->block && w->fan.any == 0 && w->n_jumped == 0 && d.n_gone + d.n_added == 0)
+        return;
+    if (!sessions_find(&w->sessions, w->entities.cold[r->viewer].session, &s))
         return;
     b.to = s;
-    if (pause_resuming(w, viewer))
+    if (pause_resuming(w, r->viewer))
         past = &cursor;
-    if (past || w->n_jumped > 0) {
-        pause_cursor_start(&cursor, w, viewer);
-        d = with_jumped(w, viewer, &d, past);
-    }
+    pause_cursor_start(&cursor, w, r->viewer);
+    if (past || w->n_jumped > 0)
+        d = with_jumped(w, r, past);
     if (d.n_gone > 0)
         batch_removes(&b, d.gone, d.n_gone);
     if (d.n_added > 0)
         batch_adds(&b, d.added, d.n_added);
-    pause_cursor_start(&cursor, w, viewer);
-    batch_staying(&b, viewer, &w->sight.diffs[viewer], past);
+    pause_cursor_start(&cursor, w, r->viewer);
+    batch_staying(&b, r, past);
     batch_send(&b);
     if (past)
-        pause_forget(w, viewer);
+        pause_forget(w, r->viewer);
     arena_rewind(&w->scratch, mark);
+}
+
+void fanout_tell(struct world *w)
+{
+    fanout_encode(w);
+    w->fan.block = NULL;
+    sight_tell(&w->sight, &w->entities, tell_viewer, w);
+    fanout_clear(w);
 }

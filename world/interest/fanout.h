@@ -16,9 +16,6 @@ struct aoi_move_tail fanout_tail(const struct entity_wire *wire, uint8_t tell);
 /* Decide who is told this tick and make the tick's events, sorted.
  *   from   [dirty_count] the cell each of the dirty stood in before; GRID_NONE: none */
 void fanout_decide(struct world *w, const uint32_t *from);
-/* Lay the tails of the sorted events. */
-void fanout_encode(struct world *w);
-/* Write the batch of one viewer into the outbox; nothing where there is nothing to tell. */
-void fanout_viewer(struct world *w, uint32_t viewer);
-/* Take the tails away and count the tick's events. */
-void fanout_clear(struct world *w);
+/* Lay the tails of the sorted events, write each viewer's batch into the outbox (nothing where
+ * there is nothing to tell), and count the tick's events. */
+void fanout_tell(struct world *w);

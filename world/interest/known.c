@@ -71,7 +71,7 @@ int known_reserve(struct known *k, uint32_t viewer, uint32_t n)
     unsigned size_class = 0;
     uint64_t at;
 
-    if (l->size != 0 && n <= chunk_keys(l->size - 1u))
+    if (n == 0 || (l->size != 0 && n <= chunk_keys(l->size - 1u)))
         return 0;
     while (chunk_keys(size_class) < n)
         size_class++;

@@ -11,9 +11,11 @@ static uint64_t pack_place(const struct entity_wire *w)
     return (uint64_t)(uint32_t)w->qx << 32 | (uint32_t)w->qy;
 }
 
-static uint64_t pack_turn(const struct entity_wire *w)
+/* With the slot's generation: a pause may outlast the rest of an id, and key and slot alone would
+ * take another entity for the one that was known. */
+static uint64_t pack_turn(const struct entity_wire *w, uint32_t gen)
 {
-    return (uint64_t)w->dir << 8 | w->speed;
+    return (uint64_t)gen << 32 | (uint64_t)w->dir << 8 | w->speed;
 }
 
 static struct entity_wire unpack(const uint64_t *words)
@@ -26,7 +28,7 @@ static struct entity_wire unpack(const uint64_t *words)
     };
 }
 
-/* Keep what the viewer was told so far. */
+/* Keep what the viewer was told so far of those it knows. */
 static int keep(struct world *w, uint32_t viewer)
 {
     const uint64_t *keys = known_keys(&w->sight.known, viewer);
@@ -42,11 +44,11 @@ static int keep(struct world *w, uint32_t viewer)
     w->paused.pairs += n * PAUSE_WORDS;
     for (uint32_t i = 0; i < n; i++) {
         /* Of one who ended since the last tick the words are of no use, and never asked for. */
-        const struct entity_wire *told = &w->entities.told[known_slot(keys[i])].wire;
+        uint32_t slot = known_slot(keys[i]);
 
         *out++ = keys[i];
-        *out++ = pack_place(told);
-        *out++ = pack_turn(told);
+        *out++ = pack_place(&w->entities.told[slot].wire);
+        *out++ = pack_turn(&w->entities.told[slot].wire, w->entities.slots.gen[slot]);
     }
     return 0;
 }
@@ -58,8 +60,10 @@ int pause_begin(struct world *w, struct session *s)
     if (s->paused)
         return 0;
     if (entities_find(&w->entities, s->entity, &viewer)) {
-        int err = keep(w, viewer);
+        int err = sight_hold(&w->sight, &w->entities, viewer);
 
+        if (err == 0)
+            err = keep(w, viewer);
         if (err != 0)
             return err;
     }
@@ -67,6 +71,13 @@ int pause_begin(struct world *w, struct session *s)
     w->n_paused++;
     w->metrics.pauses++;
     return 0;
+}
+
+void pause_enter(struct world *w, const struct session *s)
+{
+    int err = s->paused ? sight_hold(&w->sight, &w->entities, s->entity.slot) : 0;
+
+    ASSERT(err == 0); /* it knows nobody yet, which takes no room */
 }
 
 void pause_end(struct world *w, struct session *s)
@@ -78,7 +89,7 @@ void pause_end(struct world *w, struct session *s)
     s->paused = false;
     w->n_paused--;
     if (entities_find(&w->entities, s->entity, &viewer))
-        sight_again(&w->sight, viewer);
+        sight_release(&w->sight, viewer);
 }
 
 void pause_forget(struct world *w, uint32_t viewer)
@@ -133,5 +144,7 @@ uint8_t pause_changes(struct pause_cursor *c, const struct world *w, uint64_t ke
     ASSERT(c->at < c->n);
     ASSERT(c->words[c->at * PAUSE_WORDS] == key);
     c->told = unpack(c->words + c->at * PAUSE_WORDS);
+    if (c->words[c->at * PAUSE_WORDS + 2] >> 32 != w->entities.slots.gen[known_slot(key)])
+        return EVENT_TELL_PLACE | EVENT_TELL_FAR;
     return fanout_changes(&c->told, &w->entities.told[known_slot(key)].wire);
 }

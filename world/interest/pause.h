@@ -13,6 +13,8 @@
 
 /* Its client does not drain. Again is fine. 0, or E_FULL (nothing changed). */
 int pause_begin(struct world *w, struct session *s) MUST_CHECK;
+/* A session that may be paused has entered the world. */
+void pause_enter(struct world *w, const struct session *s);
 /* It drains: the next tick's batch is exact. */
 void pause_end(struct world *w, struct session *s);
 /* The viewer is no more, or is exact again. */

@@ -1,7 +1,6 @@
-/* world/interest/sight.c: see the header.
- * Who stays is found by walking what the viewer knows, in its order, with one distance each: no
- * sorting and no grid. Who is new is found in the grid among those not marked as known; they are
- * few, so sorting them is cheap. A viewer near whom no cell changed is not looked at.
+/* world/interest/sight.c: see the header: which viewer is looked at in which way, and when.
+ * With hysteresis every viewer has a list. Without, a viewer has one while it is paused, made from
+ * the places of the last tick, and dropped as soon as old and new places tell the same again.
  */
 #include "world/interest/sight.h"
 
@@ -10,29 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIGHT_INSERTION 24 /* keys up to which insertion sorts faster than a heap */
+/* Slack between two ticks, in steps at full speed: clients that move every second tick, and some
+ * jitter. A jump costs more than a wider margin, until a margin is an eighth of the radius. */
+#define SIGHT_SLACK_STEPS 2.5
+#define SIGHT_SLACK_SHARE 8
 
-/* One look at one viewer. */
-struct look {
-    struct sight *s;
-    const struct entities *e;
-    uint32_t viewer;
-    double x, y;       /* of the viewer */
-    double in2, keep2; /* R², (R + H)² */
-    uint64_t *gone, *added;
-    uint32_t kept, n_gone, n_added;
-};
-
-int sight_init(struct sight *s, struct sight_rules rules, uint32_t cap, uint64_t max_pairs)
+int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4], uint32_t cap,
+               uint64_t max_pairs)
 {
+    double slack = rules.step * SIGHT_SLACK_STEPS, most = rules.radius / SIGHT_SLACK_SHARE;
+
     memset(s, 0, sizeof(*s));
     s->rules = rules;
-    if (known_init(&s->known, cap, max_pairs) != 0)
+    s->cap = cap;
+    s->mask = mask_choose(&s->mask_name);
+    if (places_init(&s->places, bounds, rules.radius, slack < most ? slack : most, cap) != 0 ||
+        known_init(&s->known, cap, max_pairs) != 0 || sight_work_create(cap, &s->work) != 0) {
+        sight_fini(s);
         return E_NOMEM;
+    }
+    s->mode = calloc(cap, sizeof(*s->mode));
+    s->count = calloc(cap, sizeof(*s->count));
+    s->listed = calloc(cap, sizeof(*s->listed));
+    s->listed_at = calloc(cap, sizeof(*s->listed_at));
+    s->again = calloc(cap, sizeof(*s->again));
     s->diffs = calloc(cap, sizeof(*s->diffs));
     s->mark = calloc(cap, sizeof(*s->mark));
-    s->again = calloc(cap, sizeof(*s->again));
-    if (!s->diffs || !s->mark || !s->again) {
+    s->moved = calloc(cap, sizeof(*s->moved));
+    s->fresh = calloc(cap, sizeof(*s->fresh));
+    s->keys = calloc(cap, sizeof(*s->keys));
+    s->blocks = calloc(cap, sizeof(*s->blocks));
+    s->views = calloc(cap, sizeof(*s->views));
+    if (!s->mode || !s->count || !s->listed || !s->listed_at || !s->again || !s->diffs ||
+        !s->mark || !s->moved || !s->fresh || !s->keys || !s->blocks || !s->views) {
         sight_fini(s);
         return E_NOMEM;
     }
@@ -41,103 +50,25 @@ int sight_init(struct sight *s, struct sight_rules rules, uint32_t cap, uint64_t
 
 void sight_fini(struct sight *s)
 {
+    places_fini(&s->places);
     known_fini(&s->known);
+    sight_work_destroy(s->work);
+    free(s->mode);
+    free(s->count);
+    free(s->listed);
+    free(s->listed_at);
+    free(s->again);
     free(s->diffs);
     free(s->mark);
-    free(s->again);
+    free(s->moved);
+    free(s->fresh);
+    free(s->keys);
+    free(s->blocks);
+    free(s->views);
     memset(s, 0, sizeof(*s));
 }
 
-static void sift(uint64_t *keys, uint32_t from, uint32_t n)
-{
-    uint64_t key = keys[from];
-    uint32_t at = from, child;
-
-    while ((child = 2 * at + 1) < n) {
-        if (child + 1 < n && keys[child + 1] > keys[child])
-            child++;
-        if (keys[child] <= key)
-            break;
-        keys[at] = keys[child];
-        at = child;
-    }
-    keys[at] = key;
-}
-
-/* In place and without memory of its own, since libc's may ask for some. */
-static void sort_keys(uint64_t *keys, uint32_t n)
-{
-    if (n <= SIGHT_INSERTION) {
-        for (uint32_t i = 1; i < n; i++) {
-            uint64_t key = keys[i];
-            uint32_t at = i;
-
-            for (; at > 0 && keys[at - 1] > key; at--)
-                keys[at] = keys[at - 1];
-            keys[at] = key;
-        }
-        return;
-    }
-    for (uint32_t i = n / 2; i > 0; i--)
-        sift(keys, i - 1, n);
-    for (uint32_t last = n - 1; last > 0; last--) {
-        uint64_t key = keys[last];
-
-        keys[last] = keys[0];
-        keys[0] = key;
-        sift(keys, 0, last);
-    }
-}
-
-static double distance2(const struct look *l, uint32_t slot)
-{
-    double dx = l->e->x[slot] - l->x, dy = l->e->y[slot] - l->y;
-
-    return dx * dx + dy * dy;
-}
-
-/* Move those who stay to the front of the list, and mark them. */
-static void look_known(struct look *l)
-{
-    struct known *k = &l->s->known;
-    uint64_t *keys = k->keys + k->lists[l->viewer].at;
-    uint32_t n = known_count(k, l->viewer);
-
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t key = keys[i];
-        uint32_t slot = known_slot(key);
-
-        if (l->e->id[slot] == known_id(key) && distance2(l, slot) <= l->keep2) {
-            keys[l->kept++] = key;
-            l->s->mark[slot] = l->s->mark_now;
-        } else {
-            l->gone[l->n_gone++] = key;
-        }
-    }
-}
-
-static void look_cell(struct look *l, const struct grid *g, uint32_t cell)
-{
-    for (uint32_t slot = g->head[cell]; slot != GRID_NONE; slot = g->next[slot]) {
-        if (slot == l->viewer || l->s->mark[slot] == l->s->mark_now)
-            continue;
-        if (distance2(l, slot) <= l->in2)
-            l->added[l->n_added++] = known_key(l->e->id[slot], slot);
-    }
-}
-
-static void look_around(struct look *l, const struct grid *g)
-{
-    struct grid_box b = grid_around(g, l->x, l->y, l->s->rules.radius);
-
-    for (uint32_t cy = b.cy0; cy <= b.cy1; cy++) {
-        for (uint32_t cx = b.cx0; cx <= b.cx1; cx++)
-            look_cell(l, g, grid_index(g, cx, cy));
-    }
-    sort_keys(l->added, l->n_added);
-}
-
-static void set_again(struct sight *s, uint32_t viewer, bool again)
+void sight_set_again(struct sight *s, uint32_t viewer, bool again)
 {
     if (s->again[viewer] == again)
         return;
@@ -145,74 +76,180 @@ static void set_again(struct sight *s, uint32_t viewer, bool again)
     s->n_again += again ? 1u : 0u - 1u;
 }
 
-/* Store what the look found; those for whom there is no room wait. */
-static void look_keep(struct look *l, uint32_t tick, uint32_t *seen_new)
+/* --- lists come and go --------------------------------------------------------------------- */
+
+static bool keeps_lists(const struct sight *s)
 {
-    struct sight *s = l->s;
-    bool full = l->n_added > 0 && known_reserve(&s->known, l->viewer, l->kept + l->n_added) != 0;
-
-    if (full) {
-        const struct known_list *list = &s->known.lists[l->viewer];
-        uint32_t room = list->size ? KNOWN_CHUNK_MIN << (list->size - 1u) : 0;
-
-        l->n_added = room - l->kept;
-        s->deferred++;
-    }
-    set_again(s, l->viewer, full);
-    known_merge(&s->known, l->viewer, l->kept, l->added, l->n_added);
-    for (uint32_t i = 0; i < l->n_added; i++)
-        seen_new[known_slot(l->added[i])] = tick;
-    s->added += l->n_added;
-    s->removed += l->n_gone;
+    return s->rules.hysteresis > 0;
 }
 
-static void next_mark(struct sight *s)
+static bool has_list(const struct sight *s, uint32_t viewer)
 {
-    if (++s->mark_now == 0) {
-        memset(s->mark, 0, s->known.viewers * sizeof(*s->mark));
-        s->mark_now = 1;
-    }
+    return s->mode[viewer] == SIGHT_LIST || s->mode[viewer] == SIGHT_HELD;
 }
 
-void sight_look(struct sight *s, struct entities *e, const struct grid *g, struct arena *scratch,
-                uint32_t viewer, uint32_t tick)
+static void list_add(struct sight *s, uint32_t viewer)
 {
-    double reach = s->rules.radius + s->rules.hysteresis;
-    struct look l = {.s = s, .e = e, .viewer = viewer, .x = e->x[viewer], .y = e->y[viewer]};
-    struct grid_box near = grid_around(g, l.x, l.y, reach);
-    uint32_t n = known_count(&s->known, viewer);
-    size_t mark = scratch->used, most = ((size_t)n + e->alive_count) * sizeof(uint64_t);
+    s->mode[viewer] = SIGHT_LIST;
+    s->listed_at[viewer] = s->n_listed;
+    s->listed[s->n_listed++] = viewer;
+}
 
+static void list_drop(struct sight *s, uint32_t viewer)
+{
+    uint32_t last = s->listed[--s->n_listed];
+
+    s->n_held -= s->mode[viewer] == SIGHT_HELD;
+    s->listed[s->listed_at[viewer]] = last;
+    s->listed_at[last] = s->listed_at[viewer];
+    (void)known_clear(&s->known, viewer);
     s->diffs[viewer] = (struct sight_diff){0};
-    if (!s->again[viewer] && !grid_touched(g, &near, tick))
-        return;
-    if (scratch->cap - scratch->used < most + 2 * (size_t)e->cap * SIGHT_SPARE ||
-        !(l.gone = arena_take(scratch, most))) {
-        set_again(s, viewer, true);
-        s->deferred++;
-        return;
-    }
-    l.in2 = s->rules.radius * s->rules.radius;
-    l.keep2 = reach * reach;
-    next_mark(s);
-    look_known(&l);
-    l.added = l.gone + l.n_gone;
-    look_around(&l, g);
-    look_keep(&l, tick, e->seen_new);
-    s->diffs[viewer] = (struct sight_diff){l.gone, l.added, l.n_gone, l.n_added};
-    arena_rewind(scratch, mark);
-    if (l.n_gone + l.n_added > 0) /* keep just what was used */
-        l.gone = arena_take(scratch, ((size_t)l.n_gone + l.n_added) * sizeof(uint64_t));
+    sight_set_again(s, viewer, false);
 }
 
-void sight_again(struct sight *s, uint32_t viewer)
+void sight_watch(struct sight *s, uint32_t viewer)
 {
-    set_again(s, viewer, true);
+    if (keeps_lists(s))
+        list_add(s, viewer);
+    else
+        s->mode[viewer] = SIGHT_MASK;
 }
 
 void sight_forget(struct sight *s, uint32_t viewer)
 {
-    s->cleared += known_clear(&s->known, viewer);
-    s->diffs[viewer] = (struct sight_diff){0};
-    set_again(s, viewer, false);
+    if (has_list(s, viewer))
+        list_drop(s, viewer);
+    s->cleared += s->count[viewer];
+    s->pairs -= s->count[viewer];
+    s->count[viewer] = 0;
+    s->mode[viewer] = SIGHT_BLIND;
+    places_note_end(&s->places, viewer);
+}
+
+int sight_hold(struct sight *s, const struct entities *e, uint32_t viewer)
+{
+    if (!has_list(s, viewer)) {
+        const uint64_t *keys;
+        uint32_t n = sight_list(s, e, viewer, &keys);
+
+        if (known_reserve(&s->known, viewer, n) != 0)
+            return E_FULL;
+        known_merge(&s->known, viewer, 0, keys, n);
+        list_add(s, viewer);
+    }
+    s->n_held += s->mode[viewer] != SIGHT_HELD;
+    s->mode[viewer] = SIGHT_HELD;
+    return 0;
+}
+
+void sight_release(struct sight *s, uint32_t viewer)
+{
+    ASSERT(s->mode[viewer] == SIGHT_HELD);
+    s->mode[viewer] = SIGHT_LIST;
+    s->n_held--;
+    sight_set_again(s, viewer, true);
+}
+
+/* --- questions between two ticks ------------------------------------------------------------ */
+
+bool sight_knows(const struct sight *s, const struct entities *e, uint32_t viewer, uint32_t subject)
+{
+    const struct places *p = &s->places;
+    double dx, dy;
+
+    if (has_list(s, viewer))
+        return known_has(&s->known, viewer, known_key(e->id[subject], subject));
+    if (s->mode[viewer] != SIGHT_MASK || !p->seen[viewer] || !p->seen[subject])
+        return false;
+    dx = p->old_x[subject] - p->old_x[viewer];
+    dy = p->old_y[subject] - p->old_y[viewer];
+    return viewer != subject && dx * dx + dy * dy <= s->rules.radius * s->rules.radius;
+}
+
+uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
+                    const uint64_t **out)
+{
+    if (has_list(s, viewer)) {
+        *out = known_keys(&s->known, viewer);
+        return known_count(&s->known, viewer);
+    }
+    *out = s->keys;
+    return places_known(&s->places, e, viewer, s->keys);
+}
+
+bool sight_symmetric(const struct sight *s)
+{
+    return s->n_again == 0 && (keeps_lists(s) ? s->n_held : s->n_listed) == 0;
+}
+
+/* --- a tick ---------------------------------------------------------------------------------- */
+
+/* Note who is new or moved, and list the new by id. */
+static uint32_t note_moved(struct sight *s, struct entities *e)
+{
+    uint32_t n_fresh = 0;
+
+    s->n_moved = 0;
+    for (uint32_t i = 0; i < e->dirty_count; i++) {
+        uint32_t slot = e->dirty[i];
+
+        if (!(e->flags[slot] & (ENTITY_MOVED | ENTITY_NEW)))
+            continue;
+        if (e->flags[slot] & ENTITY_NEW)
+            s->keys[n_fresh++] = known_key(e->id[slot], slot);
+        places_note(&s->places, e, slot, places_is_jump(&s->places, e, slot));
+        s->moved[s->n_moved++] = slot;
+    }
+    sight_sort_keys(s->keys, n_fresh);
+    for (uint32_t i = 0; i < n_fresh; i++)
+        s->fresh[i] = known_slot(s->keys[i]);
+    return n_fresh;
+}
+
+void sight_run(struct sight *s, struct entities *e, const struct grid *g, struct arena *scratch,
+               uint32_t tick)
+{
+    s->n_blocks = s->n_views = 0;
+    if (!keeps_lists(s)) {
+        uint32_t n_fresh = note_moved(s, e);
+
+        places_sort(&s->places, e, s->fresh, n_fresh);
+        sight_mask_run(s, e, scratch, tick);
+    }
+    for (uint32_t i = 0; i < s->n_listed; i++) {
+        if (s->mode[s->listed[i]] == SIGHT_LIST)
+            sight_list_look(s, e, g, scratch, s->listed[i], tick);
+    }
+}
+
+void sight_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, void *arg)
+{
+    if (!keeps_lists(s))
+        sight_mask_tell(s, e, tell, arg);
+    for (uint32_t i = 0; i < s->n_listed; i++) {
+        uint32_t viewer = s->listed[i];
+        struct sight_result r = {.viewer = viewer, .diff = s->diffs[viewer]};
+
+        if (s->mode[viewer] == SIGHT_LIST)
+            tell(arg, &r);
+    }
+}
+
+void sight_settle(struct sight *s, const struct entities *e)
+{
+    uint32_t at = 0;
+
+    if (keeps_lists(s))
+        return;
+    places_settle(&s->places, e, s->moved, s->n_moved);
+    while (at < s->n_listed) { /* exact again: old and new places tell the same from here on */
+        uint32_t viewer = s->listed[at];
+
+        if (s->mode[viewer] != SIGHT_LIST || s->again[viewer]) {
+            at++;
+            continue;
+        }
+        list_drop(s, viewer);
+        s->mode[viewer] = SIGHT_MASK;
+    }
 }

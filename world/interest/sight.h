@@ -1,57 +1,149 @@
 /* world/interest/sight.h: who sees whom, exactly, once a tick.
- * Takes the places as they are and what each viewer knew; leaves what each knows now, who is gone
- * and who is new. In: the grid with this tick's places, the entities, the known lists. Out: one
- * struct sight_diff a viewer whose set changed. Pure. May touch: common, world/state,
- * world/interest/known. Never: sessions, bytes.
- * On trouble: where the block of known pairs or the scratch is full, a viewer keeps what it knows,
- * minus who left for good, and is looked at again next tick; counted in `deferred`.
+ * Takes the tick's places, entries and ends; yields for each viewer who is gone, who is new, and
+ * who stays, ascending by id. Two ways, with the same results:
+ *
+ *   masks   the rule needs no history: gone, new and staying fall out of old and new places, told
+ *           apart by masks over the people around (world/interest/mask), nothing kept;
+ *   lists   the rule needs history (hysteresis; a viewer that is paused): what the viewer knows is
+ *           a list (world/interest/known), walked and merged.
+ *
+ * A viewer goes from masks to a list and back as it needs. Pure. May touch: common, world/state,
+ * world/interest. Never: sessions, bytes.
+ * On trouble: where the block of lists is full, a viewer with a list keeps what it knows, minus who
+ * is gone, and is looked at again next tick; counted in `deferred`. Masks that do not fit into the
+ * scratch are made again when they are told; counted in `redone`.
  */
 #pragma once
 
 #include "common/arena.h"
 #include "world/interest/known.h"
+#include "world/interest/places.h"
 #include "world/state/entity.h"
 #include "world/state/grid.h"
 
 struct sight_rules {
     double radius;     /* R, units: who comes within is seen */
     double hysteresis; /* H, units: who is known is dropped past R + H */
+    double step;       /* units an entity moves in one tick at its fastest */
 };
 
 /* Bytes of scratch that sight leaves free for each key a viewer may know: what writing one batch
  * takes at most. A list holds two keys a slot at most: who is there, and who ended in it. */
 #define SIGHT_SPARE 112
 
+/* How a viewer's knowledge is held. */
+enum sight_mode {
+    SIGHT_BLIND, /* not a viewer */
+    SIGHT_MASK,
+    SIGHT_LIST,
+    SIGHT_HELD /* a list that stays as it is: the viewer is paused */
+};
+
 /* A viewer's change; ascending by id, both. */
 struct sight_diff {
-    const uint64_t *gone;  /* [n_gone] keys, in the tick's arena */
-    const uint64_t *added; /* [n_added] keys, in the tick's arena */
+    const uint64_t *gone;  /* [n_gone] keys */
+    const uint64_t *added; /* [n_added] keys */
     uint32_t n_gone, n_added;
+};
+
+/* Viewers of one part of the map, and everybody they could see. */
+struct sight_block {
+    const uint32_t *ranks; /* [n] candidates, ascending: indexes of places' order and ids */
+    uint32_t n;
+    uint32_t cx, cy;     /* its cell */
+    uint32_t first_view; /* of its views */
+    uint32_t n_views;    /* 0: they did not fit, and are made when they are told */
+};
+
+/* What one viewer is told; all borrowed for the call. */
+struct sight_result {
+    uint32_t viewer;
+    struct sight_diff diff;
+    const struct sight_block *block; /* NULL: who stays is in the viewer's list, diff.added apart */
+    const uint64_t *stay;            /* bits over block->ranks, the viewer left out */
+};
+
+struct sight_view {
+    uint32_t viewer;
+    struct sight_diff diff;
+    const uint64_t *stay;
 };
 
 struct sight {
     struct sight_rules rules;
-    struct known known;
-    struct sight_diff *diffs; /* [cap] by viewer's slot; counts are 0 where nothing changed */
+    struct places places;
+    mask_fn *mask;
+    const char *mask_name;
+    struct known known;  /* lists, by viewer's slot */
+    uint32_t cap;        /* slots */
+    uint8_t *mode;       /* [cap] enum sight_mode */
+    uint32_t *count;     /* [cap] how many each viewer knows */
+    uint32_t *listed;    /* [n_listed] viewers with a list */
+    uint32_t *listed_at; /* [cap] */
+    uint32_t n_listed;
+    uint32_t n_held;  /* of them held */
+    uint8_t *again;   /* [cap] a list without room: look again */
+    uint32_t n_again; /* such viewers */
+
+    struct sight_diff *diffs; /* [cap] of viewers with a list */
     uint32_t *mark;           /* [cap] by slot: mark_now where the viewer at hand knows it */
     uint32_t mark_now;
-    uint8_t *again;   /* [cap] look at this viewer next tick whatever moved */
-    uint32_t n_again; /* such viewers */
-    uint64_t added, removed,
-        cleared;       /* pairs, since the start: added - removed - cleared = known */
-    uint64_t deferred; /* viewers that had to wait for room */
+    uint32_t *moved; /* [cap] slots that are new or moved in this tick */
+    uint32_t n_moved;
+    uint32_t *fresh; /* [cap] those of them that are new, by id */
+    uint64_t *keys;  /* [cap] for one list of keys */
+
+    struct sight_block *blocks; /* [cap] of this tick */
+    uint32_t n_blocks;
+    struct sight_view *views; /* [cap] */
+    uint32_t n_views;
+    struct sight_work *work; /* buffers of one block: world/interest/sight_mask.c */
+
+    uint64_t pairs;                   /* known now */
+    uint64_t added, removed, cleared; /* since the start: added - removed - cleared = pairs */
+    uint64_t deferred;                /* viewers that had to wait for room */
+    uint64_t redone;                  /* viewers whose masks were made twice for want of scratch */
 };
 
-/* E_NOMEM. */
-int sight_init(struct sight *s, struct sight_rules rules, uint32_t cap,
+/* `cap` slots; `max_pairs` keys in all lists. E_NOMEM. */
+int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4], uint32_t cap,
                uint64_t max_pairs) MUST_CHECK;
 void sight_fini(struct sight *s);
 
-/* Look at one viewer; its diff is in s->diffs[viewer] afterwards. Skips the work where nobody near
- * changed since the last look. Entities that are new to it get e->seen_new[slot] = tick. */
-void sight_look(struct sight *s, struct entities *e, const struct grid *g, struct arena *scratch,
-                uint32_t viewer, uint32_t tick);
-/* Look at this viewer in the next tick, whatever moved. */
-void sight_again(struct sight *s, uint32_t viewer);
-/* The viewer is no more. */
+/* An entity becomes a viewer, knowing nobody. */
+void sight_watch(struct sight *s, uint32_t viewer);
+/* It ends, viewer or not; before it is removed from the entities. */
 void sight_forget(struct sight *s, uint32_t viewer);
+/* Hold what the viewer knows as a list, until sight_release. 0, or E_FULL (nothing changed). */
+int sight_hold(struct sight *s, const struct entities *e, uint32_t viewer) MUST_CHECK;
+void sight_release(struct sight *s, uint32_t viewer);
+/* Does the viewer know this entity, as of the last tick? */
+bool sight_knows(const struct sight *s, const struct entities *e, uint32_t viewer,
+                 uint32_t subject);
+/* All it knows, as of the last tick: keys, ascending, who ended since among them; borrowed until
+ * the next call. Returns how many. */
+uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
+                    const uint64_t **out);
+/* Is it certain that who knows somebody is known by them? Not while somebody's batches wait. */
+bool sight_symmetric(const struct sight *s);
+
+/* The first half of a tick: look for all viewers; e->dirty holds who is new or moved, and the grid
+ * is up to date. Whoever is new to somebody gets e->seen_new[slot] = tick. */
+void sight_run(struct sight *s, struct entities *e, const struct grid *g, struct arena *scratch,
+               uint32_t tick);
+/* The second half: what each viewer is told, in an order that depends on the inputs alone. */
+typedef void sight_tell_fn(void *arg, const struct sight_result *r);
+void sight_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, void *arg);
+/* The tick is over: places now become places before. */
+void sight_settle(struct sight *s, const struct entities *e);
+
+/* For sight's own files. */
+struct sight_work;
+int sight_work_create(uint32_t cap, struct sight_work **out) MUST_CHECK;
+void sight_work_destroy(struct sight_work *k);
+void sight_mask_run(struct sight *s, struct entities *e, struct arena *scratch, uint32_t tick);
+void sight_mask_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, void *arg);
+void sight_list_look(struct sight *s, struct entities *e, const struct grid *g,
+                     struct arena *scratch, uint32_t viewer, uint32_t tick);
+void sight_set_again(struct sight *s, uint32_t viewer, bool again);
+void sight_sort_keys(uint64_t *keys, uint32_t n);

@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-int entities_init(struct entities *e, uint32_t cap)
+int entities_init(struct entities *e, uint32_t max)
 {
+    uint32_t cap = 2 * max;
+
     memset(e, 0, sizeof(*e));
     e->cap = cap;
+    e->max = max;
     if (slots_init(&e->slots, cap) != 0)
         return E_NOMEM;
     e->x = calloc(cap, sizeof(*e->x));
@@ -24,10 +27,12 @@ int entities_init(struct entities *e, uint32_t cap)
     e->cold = calloc(cap, sizeof(*e->cold));
     e->alive = calloc(cap, sizeof(*e->alive));
     e->alive_at = calloc(cap, sizeof(*e->alive_at));
+    e->dying = calloc(cap, sizeof(*e->dying));
     e->dirty = calloc(cap, sizeof(*e->dirty));
     e->dirty_at = calloc(cap, sizeof(*e->dirty_at));
     if (!e->x || !e->y || !e->dir || !e->speed || !e->id || !e->flags || !e->seen_new || !e->told ||
-        !e->motion || !e->cold || !e->alive || !e->alive_at || !e->dirty || !e->dirty_at) {
+        !e->motion || !e->cold || !e->alive || !e->alive_at || !e->dirty || !e->dirty_at ||
+        !e->dying) {
         entities_fini(e);
         return E_NOMEM;
     }
@@ -49,6 +54,7 @@ void entities_fini(struct entities *e)
     free(e->cold);
     free(e->alive);
     free(e->alive_at);
+    free(e->dying);
     free(e->dirty);
     free(e->dirty_at);
     memset(e, 0, sizeof(*e));
@@ -57,7 +63,7 @@ void entities_fini(struct entities *e)
 int entities_add(struct entities *e, const struct entity_birth *b, struct entity_ref *out)
 {
     uint32_t slot, gen;
-    int err = slots_take(&e->slots, &slot, &gen);
+    int err = e->alive_count < e->max ? slots_take(&e->slots, &slot, &gen) : E_FULL;
 
     if (err != 0)
         return err;
@@ -82,22 +88,39 @@ int entities_add(struct entities *e, const struct entity_birth *b, struct entity
     return 0;
 }
 
+static void give_back(struct entities *e, uint32_t slot)
+{
+    e->flags[slot] = 0; /* it may stay on the dirty list, which skips whoever is not marked */
+    e->id[slot] = 0;
+    slots_give(&e->slots, slot, e->slots.gen[slot]);
+}
+
 void entities_remove(struct entities *e, struct entity_ref ref)
 {
     uint32_t slot = ref.slot, last;
 
     ASSERT(slots_alive(&e->slots, slot, ref.gen));
-    e->flags[slot] = 0; /* it stays on the dirty list, which skips whoever is not marked */
-    e->id[slot] = 0;
+    ASSERT(!(e->flags[slot] & ENTITY_DYING));
     last = e->alive[--e->alive_count];
     e->alive[e->alive_at[slot]] = last;
     e->alive_at[last] = e->alive_at[slot];
-    slots_give(&e->slots, slot, ref.gen);
+    if (e->flags[slot] & ENTITY_NEW) {
+        give_back(e, slot);
+    } else {
+        e->flags[slot] = ENTITY_DYING;
+        e->dying[e->dying_count++] = slot;
+    }
+}
+
+void entities_bury(struct entities *e)
+{
+    while (e->dying_count > 0)
+        give_back(e, e->dying[--e->dying_count]);
 }
 
 bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *slot)
 {
-    if (!slots_alive(&e->slots, ref.slot, ref.gen))
+    if (!slots_alive(&e->slots, ref.slot, ref.gen) || (e->flags[ref.slot] & ENTITY_DYING))
         return false;
     *slot = ref.slot;
     return true;

@@ -34,12 +34,14 @@ struct entity_cold {
 enum entity_flag {
     ENTITY_DIRTY = 1, /* on the dirty list */
     ENTITY_MOVED = 2, /* its place changed since the last tick */
-    ENTITY_NEW = 4    /* no tick has seen it */
+    ENTITY_NEW = 4,   /* no tick has seen it */
+    ENTITY_DYING = 8  /* it ended; its slot is kept until a tick has seen that */
 };
 
 struct entities {
     struct slots slots;
-    uint32_t cap;
+    uint32_t cap;             /* slots: twice max, since the dying keep theirs for a tick */
+    uint32_t max;             /* alive at one time */
     double *x, *y;            /* [cap] units */
     double *dir;              /* [cap] radians in [0, 2π) */
     double *speed;            /* [cap] units a second */
@@ -52,6 +54,8 @@ struct entities {
     uint32_t *alive;          /* [alive_count] slots, dense */
     uint32_t *alive_at;       /* [cap] index in alive */
     uint32_t alive_count;
+    uint32_t *dying; /* [dying_count] slots */
+    uint32_t dying_count;
     /* [dirty_count] slots, each once, in the order they became so. Who ended stays listed until
      * the tick, without its ENTITY_DIRTY. */
     uint32_t *dirty;
@@ -59,8 +63,8 @@ struct entities {
     uint32_t dirty_count;
 };
 
-/* E_NOMEM. */
-int entities_init(struct entities *e, uint32_t cap) MUST_CHECK;
+/* `max` alive at one time. E_NOMEM. */
+int entities_init(struct entities *e, uint32_t max) MUST_CHECK;
 void entities_fini(struct entities *e);
 
 struct entity_birth {
@@ -75,8 +79,11 @@ struct entity_birth {
 /* A new one: at rest, facing 0, marked new and dirty. 0 or E_FULL. */
 int entities_add(struct entities *e, const struct entity_birth *b,
                  struct entity_ref *out) MUST_CHECK;
-/* End it; it must be alive. */
+/* End it; it must be alive. One that a tick has seen keeps its slot, dying, until entities_bury. */
 void entities_remove(struct entities *e, struct entity_ref ref);
+/* Give back the slots of the dying. */
+void entities_bury(struct entities *e);
+/* Alive; not dying. */
 bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *slot);
 struct entity_ref entities_ref(const struct entities *e, uint32_t slot);
 /* Put it on the dirty list, with further flags. */

@@ -11,7 +11,7 @@ static uint32_t cells_along(double length, double side)
 {
     double n = floor(length / side) + 1; /* the far rim is inside, so it has a cell */
 
-    return n < GRID_SIDE_MAX + 1 ? (uint32_t)n : GRID_SIDE_MAX + 1;
+    return n < GRID_SIDE_MAX ? (uint32_t)n : GRID_SIDE_MAX;
 }
 
 int grid_init(struct grid *g, const double bounds[4], double reach, uint32_t cap)
@@ -26,7 +26,9 @@ int grid_init(struct grid *g, const double bounds[4], double reach, uint32_t cap
     memset(g, 0, sizeof(*g));
     g->x0 = bounds[0];
     g->y0 = bounds[1];
-    g->side = reach > longest / GRID_SIDE_MAX ? reach : longest / GRID_SIDE_MAX;
+    g->side = longest / (GRID_SIDE_MAX - 1); /* the far rim needs one more */
+    if (g->side < reach)
+        g->side = reach;
     g->per_side = 1 / g->side;
     g->nx = cells_along(w, g->side);
     g->ny = cells_along(h, g->side);

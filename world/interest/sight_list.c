@@ -1,0 +1,176 @@
+/* world/interest/sight_list.c: sight by lists; see sight.h.
+ * Who stays is found by walking what the viewer knows, in its order, with one distance each: no
+ * sorting and no grid. Who is new is found in the grid among those not marked as known; they are
+ * few, so sorting them is cheap. A viewer near whom no cell changed is not looked at.
+ * May touch: what sight.h may.
+ */
+#include "world/interest/sight.h"
+
+#include "common/err.h"
+
+#include <string.h>
+
+#define SIGHT_INSERTION 24 /* keys up to which insertion sorts faster than a heap */
+
+/* One look at one viewer. */
+struct look {
+    struct sight *s;
+    const struct entities *e;
+    uint32_t viewer;
+    double x, y;       /* of the viewer */
+    double in2, keep2; /* R², (R + H)² */
+    uint64_t *gone, *added;
+    uint32_t kept, n_gone, n_added;
+};
+
+static void sift(uint64_t *keys, uint32_t from, uint32_t n)
+{
+    uint64_t key = keys[from];
+    uint32_t at = from, child;
+
+    while ((child = 2 * at + 1) < n) {
+        if (child + 1 < n && keys[child + 1] > keys[child])
+            child++;
+        if (keys[child] <= key)
+            break;
+        keys[at] = keys[child];
+        at = child;
+    }
+    keys[at] = key;
+}
+
+/* In place and without memory of its own, since libc's may ask for some. */
+void sight_sort_keys(uint64_t *keys, uint32_t n)
+{
+    if (n <= SIGHT_INSERTION) {
+        for (uint32_t i = 1; i < n; i++) {
+            uint64_t key = keys[i];
+            uint32_t at = i;
+
+            for (; at > 0 && keys[at - 1] > key; at--)
+                keys[at] = keys[at - 1];
+            keys[at] = key;
+        }
+        return;
+    }
+    for (uint32_t i = n / 2; i > 0; i--)
+        sift(keys, i - 1, n);
+    for (uint32_t last = n - 1; last > 0; last--) {
+        uint64_t key = keys[last];
+
+        keys[last] = keys[0];
+        keys[0] = key;
+        sift(keys, 0, last);
+    }
+}
+
+static double distance2(const struct look *l, uint32_t slot)
+{
+    double dx = l->e->x[slot] - l->x, dy = l->e->y[slot] - l->y;
+
+    return dx * dx + dy * dy;
+}
+
+/* Move those who stay to the front of the list, and mark them. */
+static void look_known(struct look *l)
+{
+    struct known *k = &l->s->known;
+    uint64_t *keys = k->keys + k->lists[l->viewer].at;
+    uint32_t n = known_count(k, l->viewer);
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t key = keys[i];
+        uint32_t slot = known_slot(key);
+
+        if (l->e->id[slot] == known_id(key) && !(l->e->flags[slot] & ENTITY_DYING) &&
+            distance2(l, slot) <= l->keep2) {
+            keys[l->kept++] = key;
+            l->s->mark[slot] = l->s->mark_now;
+        } else {
+            l->gone[l->n_gone++] = key;
+        }
+    }
+}
+
+static void look_cell(struct look *l, const struct grid *g, uint32_t cell)
+{
+    for (uint32_t slot = g->head[cell]; slot != GRID_NONE; slot = g->next[slot]) {
+        if (slot == l->viewer || l->s->mark[slot] == l->s->mark_now)
+            continue;
+        if (distance2(l, slot) <= l->in2)
+            l->added[l->n_added++] = known_key(l->e->id[slot], slot);
+    }
+}
+
+static void look_around(struct look *l, const struct grid *g)
+{
+    struct grid_box b = grid_around(g, l->x, l->y, l->s->rules.radius);
+
+    for (uint32_t cy = b.cy0; cy <= b.cy1; cy++) {
+        for (uint32_t cx = b.cx0; cx <= b.cx1; cx++)
+            look_cell(l, g, grid_index(g, cx, cy));
+    }
+    sight_sort_keys(l->added, l->n_added);
+}
+
+/* Store what the look found; those for whom there is no room wait. */
+static void look_keep(struct look *l, uint32_t tick, uint32_t *seen_new)
+{
+    struct sight *s = l->s;
+    bool full = l->n_added > 0 && known_reserve(&s->known, l->viewer, l->kept + l->n_added) != 0;
+
+    if (full) {
+        const struct known_list *list = &s->known.lists[l->viewer];
+        uint32_t room = list->size ? KNOWN_CHUNK_MIN << (list->size - 1u) : 0;
+
+        l->n_added = room - l->kept;
+        s->deferred++;
+    }
+    sight_set_again(s, l->viewer, full);
+    known_merge(&s->known, l->viewer, l->kept, l->added, l->n_added);
+    for (uint32_t i = 0; i < l->n_added; i++)
+        seen_new[known_slot(l->added[i])] = tick;
+    s->added += l->n_added;
+    s->removed += l->n_gone;
+    s->pairs += (uint64_t)known_count(&s->known, l->viewer) - s->count[l->viewer];
+    s->count[l->viewer] = known_count(&s->known, l->viewer);
+}
+
+static void next_mark(struct sight *s)
+{
+    if (++s->mark_now == 0) {
+        memset(s->mark, 0, s->known.viewers * sizeof(*s->mark));
+        s->mark_now = 1;
+    }
+}
+
+void sight_list_look(struct sight *s, struct entities *e, const struct grid *g,
+                     struct arena *scratch, uint32_t viewer, uint32_t tick)
+{
+    double reach = s->rules.radius + s->rules.hysteresis;
+    struct look l = {.s = s, .e = e, .viewer = viewer, .x = e->x[viewer], .y = e->y[viewer]};
+    struct grid_box near = grid_around(g, l.x, l.y, reach);
+    uint32_t n = known_count(&s->known, viewer);
+    size_t mark = scratch->used, most = ((size_t)n + e->alive_count) * sizeof(uint64_t);
+
+    s->diffs[viewer] = (struct sight_diff){0};
+    if (!s->again[viewer] && !grid_touched(g, &near, tick))
+        return;
+    if (scratch->cap - scratch->used < most + 2 * (size_t)e->cap * SIGHT_SPARE ||
+        !(l.gone = arena_take(scratch, most))) {
+        sight_set_again(s, viewer, true);
+        s->deferred++;
+        return;
+    }
+    l.in2 = s->rules.radius * s->rules.radius;
+    l.keep2 = reach * reach;
+    next_mark(s);
+    look_known(&l);
+    l.added = l.gone + l.n_gone;
+    look_around(&l, g);
+    look_keep(&l, tick, e->seen_new);
+    s->diffs[viewer] = (struct sight_diff){l.gone, l.added, l.n_gone, l.n_added};
+    arena_rewind(scratch, mark);
+    if (l.n_gone + l.n_added > 0) /* keep just what was used */
+        l.gone = arena_take(scratch, ((size_t)l.n_gone + l.n_added) * sizeof(uint64_t));
+}
