@@ -1,0 +1,113 @@
+/* tests/world/test_fanout.c: batches that are too large for one body, and what is encoded once.
+ * Entities without sessions, put straight into the store, make a crowd that only one client sees.
+ * May touch: tests/world_rig, world/state/entity, world/interest/fanout.
+ */
+#include "world/interest/fanout.h"
+
+#include "tests/leak.h"
+#include "tests/world_rig.h"
+
+#include <stdio.h>
+
+#define CROWD 215000 /* ids that take more than 1 MiB in each of the three kinds */
+
+/* Put `n` entities with ids from `first` up at one place. */
+static void add_crowd(struct rig *r, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct entity_ref ref;
+        struct entity_birth b = {.id = first + i,
+                                 .name = span_text("one-of-many-with-a-name-of-32-by"),
+                                 .x = 10,
+                                 .y = -10,
+                                 .now = r->now};
+        if (entities_add(&r->world->entities, &b, &ref) != 0)
+            rig_fail("no room for %u", i);
+    }
+}
+
+static uint32_t bodies(struct rig *r, uint32_t s, uint32_t cmd)
+{
+    uint32_t n = 0;
+    const struct message *m;
+    while ((m = rig_take(r, s))) {
+        cr_assert_eq(m->cmd, cmd);
+        n++;
+    }
+    rig_drop(r);
+    return n;
+}
+
+Test(fanout, a_batch_above_one_mebibyte_is_split_in_each_of_its_kinds, .timeout = 120)
+{
+    struct world_config c = rig_config();
+    c.max_entities = CROWD + 8;
+    c.max_sessions = 8;
+    c.max_pairs = 1u << 19;
+    c.max_speed = 1e6;
+    struct rig *r = rig_create(&c);
+    uint32_t v = rig_join_at(r, "v", 0, 0);
+    add_crowd(r, 1000, CROWD);
+    rig_drop(r);
+    rig_tick(r, 1); /* the view checks sizes, order and ids */
+    cr_assert_geq(bodies(r, v, CMD_AOI_ADD), 12);
+    cr_assert_eq(r->sessions[v].view.count, CROWD);
+
+    struct entities *e = &r->world->entities;
+    for (uint32_t i = 0; i < e->alive_count; i++) {
+        uint32_t slot = e->alive[i];
+        if (e->id[slot] < 1000)
+            continue;
+        e->x[slot] += 1;
+        e->dir[slot] = 2;
+        e->speed[slot] = 500000;
+        entities_mark(e, slot, ENTITY_MOVED);
+    }
+    rig_tick(r, 1);
+    cr_assert_eq(bodies(r, v, CMD_AOI_MOVE), 2);
+    cr_assert_eq(r->sessions[v].view.moves, CROWD);
+    const struct rig_known *k = rig_view_find(&r->sessions[v].view, 1000 + CROWD - 1);
+    cr_assert(k->x == 11 && k->wire_dir == 81 && k->wire_speed == 128);
+
+    rig_move(r, v, -900, 0);
+    rig_drop(r);
+    rig_tick(r, 1);
+    cr_assert_eq(bodies(r, v, CMD_AOI_REMOVE), 2);
+    cr_assert_eq(r->sessions[v].view.count, 0);
+    rig_balance(r);
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
+Test(fanout, what_has_to_be_told_is_what_differs)
+{
+    struct entity_wire a = {.qx = 10, .qy = -10, .dir = 3, .speed = 4}, b = a;
+    cr_assert_eq(fanout_changes(&a, &b), 0);
+    b.dir = 5;
+    cr_assert(fanout_changes(&a, &b) & EVENT_TELL_DIR);
+    cr_assert_not(fanout_changes(&a, &b) & (EVENT_TELL_SPEED | EVENT_TELL_FAR));
+    b = a;
+    b.speed = 5;
+    cr_assert(fanout_changes(&a, &b) & EVENT_TELL_SPEED);
+    cr_assert_not(fanout_changes(&a, &b) & (EVENT_TELL_DIR | EVENT_TELL_FAR));
+    b = a;
+    b.qx++;
+    cr_assert(fanout_changes(&a, &b) & EVENT_TELL_PLACE);
+}
+
+Test(fanout, sixteen_thousand_three_hundred_and_eighty_four_quanta_are_far)
+{
+    static const int32_t at[] = {0, -5000, 1000000000, -1000000000};
+    for (size_t i = 0; i < ARRAY_LEN(at); i++) {
+        struct entity_wire a = {.qx = at[i], .qy = at[i]}, b = a;
+        b.qx = a.qx + PROTO_WRAP_QUANTA - 1;
+        b.qy = a.qy - (PROTO_WRAP_QUANTA - 1);
+        cr_assert_not(fanout_changes(&a, &b) & EVENT_TELL_FAR);
+        b.qx++;
+        cr_assert(fanout_changes(&a, &b) & EVENT_TELL_FAR);
+        b.qx = a.qx;
+        b.qy--;
+        cr_assert(fanout_changes(&a, &b) & EVENT_TELL_FAR);
+        cr_assert(fanout_changes(&b, &a) & EVENT_TELL_FAR);
+    }
+}
