@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define BOT_TURN 6.283185307179586 /* 2π */
@@ -36,6 +37,7 @@ struct bot_client {
     unsigned depth;            /* callbacks under way */
     bool doomed;               /* destroyed inside one of them */
     bool deaf, hold;
+    int rcvbuf; /* bytes; 0: the kernel's choice */
     struct bot_client_facts facts;
     struct view view;
     struct pending pending;
@@ -336,6 +338,9 @@ static void on_dialed(void *arg, int fd, int err)
     net_dialer_destroy(c->dialer);
     c->dialer = NULL;
     c->depth++;
+    /* A kernel that refuses keeps its own choice, which is no harm. */
+    if (fd >= 0 && c->rcvbuf > 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &c->rcvbuf, sizeof(c->rcvbuf));
     if (fd < 0) {
         snprintf(text, sizeof(text), "cannot connect: %s", strerror(err));
         end(c, text);
@@ -454,6 +459,11 @@ void bot_client_deaf(struct bot_client *c, bool on)
     c->deaf = on;
     if (c->stream)
         stream_read_pause(c->stream, on);
+}
+
+void bot_client_rcvbuf(struct bot_client *c, int bytes)
+{
+    c->rcvbuf = bytes;
 }
 
 void bot_client_hold(struct bot_client *c, bool on)

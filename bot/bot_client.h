@@ -83,6 +83,9 @@ int bot_client_send_raw(struct bot_client *c, struct span bytes) MUST_CHECK;
 
 /* Stop and go on reading: for peers that do not listen. Lasts over the connection's end. */
 void bot_client_deaf(struct bot_client *c, bool on);
+/* Ask the kernel for a receive buffer of so many bytes on the connections that are made from here
+ * on (0: its own choice), so that not reading soon reaches the server. */
+void bot_client_rcvbuf(struct bot_client *c, int bytes);
 /* Hold requests back; bot_client_drip then sends so many of the held bytes at once. */
 void bot_client_hold(struct bot_client *c, bool on);
 void bot_client_drip(struct bot_client *c, size_t bytes);

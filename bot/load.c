@@ -101,7 +101,7 @@ static bool all_inside(const struct load *l)
 {
     for (uint32_t i = 0; i < l->swarm->n; i++) {
         const struct swarm_bot *b = &l->swarm->bots[i];
-        if (b->kind == SWARM_WALKER && b->state == SWARM_IN && !walker_inside(&b->walker))
+        if (b->kind <= SWARM_DEAF && b->state == SWARM_IN && !walker_inside(&b->walker))
             return false;
     }
     return true;
@@ -167,7 +167,7 @@ static void count_heads(struct load *l)
     census_sort(&l->census);
 }
 
-/* Compare all views. Returns how many differ; `tell` logs each. */
+/* Compare all views. Returns how many differ; with `tell` the first of them is logged. */
 static uint32_t compare(struct load *l, bool tell, uint32_t *views, uint64_t *seen)
 {
     uint32_t wrong = 0;
@@ -182,13 +182,12 @@ static uint32_t compare(struct load *l, bool tell, uint32_t *views, uint64_t *se
         struct census_body self = body_of(b);
         ++*views;
         uint32_t n = census_check(&l->census, &self, bot_client_view(b->client), seen);
-        if (n == 0)
-            continue;
-        wrong++;
-        if (tell)
-            log_often(LOG_ERROR, "view not exact at rest bot=%s id=%u differences=%u first=\"%s\"",
-                      b->name, self.id, n, l->census.why);
+        if (n > 0 && wrong++ == 0 && tell)
+            log_line(LOG_ERROR, "view not exact at rest bot=%s id=%u differences=%u first=\"%s\"",
+                     b->name, self.id, n, l->census.why);
     }
+    if (wrong > 0 && tell)
+        log_line(LOG_ERROR, "views not exact at rest wrong=%u of=%u", wrong, *views);
     return wrong;
 }
 
@@ -340,6 +339,17 @@ static void fill_report(struct load *l)
     r->latency = &l->latency;
 }
 
+/* Who stops reading has to know before where it stands. */
+static void deafen(struct load *l)
+{
+    if (l->swarm->config.n[SWARM_DEAF] == 0)
+        return;
+    swarm_rest(l->swarm, true);
+    wait_for(l, "resting", settled, LOAD_SETTLE_NS);
+    swarm_deafen(l->swarm);
+    swarm_rest(l->swarm, false);
+}
+
 /* All the phases. */
 static int play(struct load *l)
 {
@@ -353,6 +363,7 @@ static int play(struct load *l)
         fprintf(stderr, "bot: %s\n", err_text(rc));
         return 1;
     }
+    deafen(l);
     walk(l);
     fill_report(l);
     l->runner.stop = false;

@@ -4,71 +4,16 @@
  * A bot's name is prefix-kind-number.
  * May touch: common, proto, bot. Never: standard output.
  * On trouble: errors are counted by code, breaches too, and logged at a bounded rate.
- *
- *   out ─► connecting ─► login ─► enter ─► in ─► leaving ─► done
- *    ▲         │           │        │       │
- *    └─────────┴───────────┴────────┴───────┘   lost: again after a while that doubles
  */
 #pragma once
 
-#include "bot/bot_client.h"
-#include "bot/walker.h"
+#include "bot/swarm_bot.h"
 #include "common/hist.h"
 
-/* What a bot is there for. */
-enum swarm_kind {
-    SWARM_WALKER, /* honest */
-    SWARM_DEAF,   /* enters and never reads again; once cut it stays out */
-    SWARM_DRIP,   /* walks, but writes a byte at a time */
-    SWARM_CHURN,  /* walks, and goes and comes again and again, politely or not */
-    SWARM_KINDS
-};
-
-enum swarm_state {
-    SWARM_OUT,        /* not connected; again when due */
-    SWARM_CONNECTING, /* being connected */
-    SWARM_LOGIN,      /* connected; LoginReq is sent, or will be when due */
-    SWARM_ENTER,      /* logged in; EnterReq is sent, or will be when due */
-    SWARM_IN,
-    SWARM_LEAVING, /* LeaveReq is sent; then a while of listening */
-    SWARM_DONE
-};
-
-/* Moves that are remembered of each bot, to measure how long the news of them took. */
-#define SWARM_SENT 8
 /* Ids above this are not measured; ids stay small by contract. */
 #define SWARM_ID_MAX (1u << 22)
 /* Codes counted one by one; larger ones are counted together with this one. */
 #define SWARM_CODE_MAX 31
-/* Bytes of a prefix that stand in the names; the rest is cut. */
-#define SWARM_PREFIX_MAX 16
-
-struct swarm;
-
-struct swarm_sent {
-    int64_t qx, qy; /* quanta */
-    int64_t at_ns;  /* monotonic; 0: none */
-};
-
-struct swarm_bot {
-    struct swarm *swarm;
-    uint32_t index;
-    enum swarm_kind kind;
-    enum swarm_state state;
-    struct bot_client *client;
-    const struct bot_client_facts *facts;
-    struct mono due; /* of the next try; of going, where it churns */
-    bool asked;      /* the try is under way */
-    bool deaf;       /* it has stopped listening */
-    bool away;       /* it was told that the world is away, and nothing since */
-    unsigned tries;  /* in vain, one after the other */
-    uint32_t id;     /* under which it is found by others' views; 0: none */
-    bool has_area;   /* its walker knows where to walk */
-    struct walker walker;
-    struct swarm_sent sent[SWARM_SENT];
-    unsigned sent_next;
-    char name[PROTO_NAME_MAX + 1];
-};
 
 struct swarm_count {
     uint64_t moves;                     /* MoveReqs sent */
@@ -85,7 +30,7 @@ struct swarm_count {
     uint64_t breaches;
 };
 
-/* What is summed over all bots; see swarm_told. */
+/* What is summed over all bots; see swarm_sum. */
 struct swarm_told {
     uint64_t adds, removes, moves; /* records taken in */
     uint64_t frames, bytes_in, bytes_out;
@@ -114,6 +59,7 @@ struct swarm {
     struct rng rng;
     bool resting;  /* nobody moves */
     bool stopping; /* nobody comes back */
+    bool deafened; /* those who are to be deaf are */
     uint32_t in_world;
     struct mono stepped; /* the last step of the timer */
     double moves_owed, logins_owed;
@@ -135,6 +81,8 @@ bool swarm_settled(void *swarm);
 /* Ask each for the place where it stands already. The answer comes behind all that the world has
  * told before; it changes nothing. Not for those who drip. */
 void swarm_touch(struct swarm *s);
+/* Those who are to be deaf stop where they are and do not read any more. */
+void swarm_deafen(struct swarm *s);
 /* The deaf ones listen again, so that they notice their end. */
 void swarm_hear(struct swarm *s);
 /* All who are in the world leave it, the rest goes; nobody comes back. */
@@ -146,5 +94,9 @@ bool swarm_left(void *swarm);
 struct swarm_bot *swarm_find(const struct swarm *s, uint32_t id);
 /* The bot of this name; NULL: none of ours. */
 struct swarm_bot *swarm_find_name(const struct swarm *s, struct span name);
+
+/* For swarm_bot: this bot has this id now; it has none any more. */
+void swarm_enlist(struct swarm *s, struct swarm_bot *b, uint32_t id);
+void swarm_delist(struct swarm *s, struct swarm_bot *b);
 
 void swarm_sum(const struct swarm *s, struct swarm_told *out);

@@ -245,6 +245,7 @@ Test(swarm, a_deaf_one_notices_its_end_when_it_listens_again_and_stays_out)
     begin(&s);
     start_kinds(&s, 1, 0, 0);
     cr_assert(run(&s, one_in));
+    swarm_deafen(s.swarm);
     bye.bye.code = PE_SLOW;
     bye.bye.reason = span_text("slow");
     fake_server_send(&s.server.peer[0], &bye);
