@@ -6,7 +6,8 @@
 #   RUN_BOTS=n                     how many bots wander (30)
 #
 # Starts a world, a gateway and wandering bots, prints a line a second, and ends all of it on Ctrl-C,
-# SIGTERM, SIGHUP, or when whoever started it is gone.
+# SIGTERM, SIGHUP, when nobody can read its lines any more, or when the make that called it was told
+# to end.
 # May touch: the three programs it started, their logs in DIR.
 # On trouble: the end of the log of the process that died, and exit status 1.
 set -u
@@ -29,6 +30,26 @@ trap 'exit 0' INT TERM HUP
 # The usual port, or one that the kernel picks where the usual one is taken.
 port() {
     if pair_free "$1"; then echo "127.0.0.1:$1"; else echo 127.0.0.1:0; fi
+}
+
+# signals_held PID: its mask of blocked signals, 1 to 16 of them; nothing where there is no such process.
+signals_held() {
+    sed -n 's/^SigBlk:.*\(....\)$/\1/p' "/proc/$1/status" 2>/dev/null
+}
+
+# The makes above us. A make that gets SIGINT or SIGHUP waits for its commands and does not pass it
+# on; it holds the signal blocked meanwhile, and that can be seen.
+makes=
+up=$PPID
+while [ "$(cat "/proc/$up/comm" 2>/dev/null)" = make ]; do
+    makes="$makes $up:$(signals_held "$up")"
+    up=$(sed -n 's/^PPid:[[:blank:]]*//p' "/proc/$up/status")
+done
+told_to_end() {
+    for one in $makes; do
+        [ "$(signals_held "${one%:*}")" = "${one#*:}" ] || return 0
+    done
+    return 1
 }
 
 pair_start "$bin" "$dir" "$(port 19002)" "$(port 19001)" -status 1s
@@ -57,7 +78,7 @@ while :; do
     pair_alive "$world_pid" || pair_die "the world ended by itself" "$dir/world.log"
     pair_alive "$gateway_pid" || pair_die "the gateway ended by itself" "$dir/gateway.log"
     pair_alive "$bot_pid" || pair_die "the bots ended by themselves" "$dir/bot.log"
-    tail -n 200 "$dir/world.log" | sed -n "$status_line" | tail -n 1
+    tail -n 200 "$dir/world.log" | sed -n "$status_line" | tail -n 1 || exit 0
     [ -z "$seconds" ] || [ "$turn" -lt "$seconds" ] || exit 0
-    kill -0 "$PPID" 2>/dev/null || exit 0
+    ! told_to_end || exit 0
 done

@@ -92,12 +92,17 @@ kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 check "run: SIGKILL leaves nothing either" within 100 all_gone
 
-sh -c 'sh deploy/run.sh "$1" "$2" & wait' sh "$bin" "$dir/orphan" >"$dir/orphan.out" 2>&1 &
-pid=$!
-within 100 says "$dir/orphan.out" '^players'
-kill -KILL "$pid"
-wait "$pid" 2>/dev/null
-check "run: ends when whoever started it is gone" within 100 all_gone
+# a make that is told to end, alone: it passes on SIGTERM, and hangs on the others until we have ended
+printf 'run:\n\t@exec sh deploy/run.sh "%s" "%s"\n' "$bin" "$dir/make" >"$dir/Makefile"
+for signal in INT TERM HUP KILL; do
+    out=$dir/make-$signal.out
+    env --default-signal -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -f "$dir/Makefile" >"$out" 2>&1 &
+    pid=$!
+    within 100 says "$out" '^players'
+    kill -"$signal" "$pid"
+    wait "$pid" 2>/dev/null
+    check "run: SIG$signal to the make that called it leaves nothing" within 100 all_gone
+done
 
 run first
 first=$pid
