@@ -200,8 +200,8 @@ _test: test-programs
 bench:  ## run every benchmark once, short (bin/bench NAME -help for one of them)
 	@$(INSTALL_DEPS) build
 	+@$(again) _bench
-_bench: all $(if $(src_bench),$(BIN)/bench)
-	@if [ -x $(BIN)/bench ]; then exec $(BIN)/bench; else echo "bench: tests/bench is empty"; fi
+_bench: all $(BIN)/bench
+	@exec $(BIN)/bench
 
 .PHONY: fuzz _fuzz
 fuzz:  ## fuzz every target for FUZZ_SECONDS (60) each: libFuzzer where clang has it

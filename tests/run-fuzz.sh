@@ -49,11 +49,20 @@ case ${1:-} in
         status=0
         for program in $FUZZ_PROGRAMS; do
             name=$(basename "$program")
-            echo "== $name, ${FUZZ_SECONDS:-60} s"
+            log=$build/corpus/$name.log
             mkdir -p "$build/corpus/$name"
-            "$program" -max_total_time="${FUZZ_SECONDS:-60}" -max_len=20000 \
-                -artifact_prefix="$build/crashes/$name-" -print_final_stats=1 -verbosity=0 \
-                "$build/corpus/$name" "$build/seeds" || { echo "$name: BROKEN"; status=1; }
+            echo "  FUZZ $name, ${FUZZ_SECONDS:-60} s"
+            if "$program" -max_total_time="${FUZZ_SECONDS:-60}" -max_len=20000 -print_final_stats=1 \
+                -artifact_prefix="$build/crashes/$name-" "$build/corpus/$name" "$build/seeds" \
+                >"$log" 2>&1 </dev/null; then
+                sed -n 's/^stat::number_of_executed_units: */       inputs: /p
+                        s/^stat::new_units_added: */       kept for their new paths: /p
+                        /nothing broke$/p' "$log"
+            else
+                tail -n 100 "$log"
+                echo "$name: BROKEN (log: $log)"
+                status=1
+            fi
         done
         [ $status != 0 ] || echo "fuzz: no target broke"
         exit $status ;;
