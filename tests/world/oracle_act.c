@@ -58,6 +58,13 @@ static void go(struct oracle *o, struct oracle_player *p, double x, double y)
     p->y = y;
 }
 
+/* Chance is asked in one order, so that a seed is the same run with every compiler. */
+static void go_somewhere(struct oracle *o, struct oracle_player *p)
+{
+    double x = somewhere(o, 0), y = somewhere(o, 1);
+    go(o, p, x, y);
+}
+
 static void face(struct oracle *o, struct oracle_player *p, double dir, double speed)
 {
     rig_turn(o->rig, p->s, p->x, p->y, dir, speed);
@@ -78,7 +85,7 @@ static void enter(struct oracle *o, struct oracle_player *p)
     for (uint32_t i = 0; i < o->n; i++)
         if (&o->players[i] != p && o->players[i].inside && o->players[i].id == p->id)
             rig_fail("%sid %u given twice", o->rig->context, p->id);
-    go(o, p, somewhere(o, 0), somewhere(o, 1));
+    go_somewhere(o, p);
 }
 
 void oracle_come(struct oracle *o, struct oracle_player *p)
@@ -116,7 +123,8 @@ void oracle_lose(struct oracle *o, struct oracle_player *p)
 static void act_tiny(struct oracle *o, struct oracle_player *p)
 {
     double step = o->rules.move_epsilon / 3;
-    go(o, p, p->x + between(o, -step, step), p->y + between(o, -step, step));
+    double dx = between(o, -step, step), dy = between(o, -step, step);
+    go(o, p, p->x + dx, p->y + dy);
     if (oracle_chance(o, 30)) {
         double turn = o->rules.dir_epsilon / 360 * ORACLE_TURN / 3;
         face(o, p, p->dir + between(o, -turn, turn), p->speed);
@@ -175,8 +183,9 @@ static void act_edge(struct oracle *o, struct oracle_player *p)
         dx = hair(o, dx);
     else
         dy = hair(o, dy);
-    go(o, p, oracle_chance(o, 50) ? q->x + dx : q->x - dx,
-       oracle_chance(o, 50) ? q->y + dy : q->y - dy);
+    double x = oracle_chance(o, 50) ? q->x + dx : q->x - dx;
+    double y = oracle_chance(o, 50) ? q->y + dy : q->y - dy;
+    go(o, p, x, y);
 }
 
 static void act_border(struct oracle *o, struct oracle_player *p)
@@ -231,7 +240,7 @@ static void act_joint(struct oracle *o, struct oracle_player *p)
 static void act_back(struct oracle *o, struct oracle_player *p)
 {
     double x = p->x, y = p->y;
-    go(o, p, somewhere(o, 0), somewhere(o, 1));
+    go_somewhere(o, p);
     go(o, p, x, y);
 }
 
@@ -252,8 +261,8 @@ static void act_refused(struct oracle *o, struct oracle_player *p)
 static void act_step(struct oracle *o, struct oracle_player *p)
 {
     double far_off = oracle_chance(o, 10) ? o->rules.radius : 1.5;
-    go(o, p, on_lattice(o, p->x + between(o, -far_off, far_off)),
-       on_lattice(o, p->y + between(o, -far_off, far_off)));
+    double dx = between(o, -far_off, far_off), dy = between(o, -far_off, far_off);
+    go(o, p, on_lattice(o, p->x + dx), on_lattice(o, p->y + dy));
 }
 
 static void act_leave(struct oracle *o, struct oracle_player *p)
@@ -280,7 +289,7 @@ static void do_act(struct oracle *o, struct oracle_player *p, enum oracle_act ac
     case ORACLE_FACE:
         return act_turn(o, p);
     case ORACLE_JUMP:
-        return go(o, p, somewhere(o, 0), somewhere(o, 1));
+        return go_somewhere(o, p);
     case ORACLE_EDGE:
         return act_edge(o, p);
     case ORACLE_BORDER:

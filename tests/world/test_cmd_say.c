@@ -72,7 +72,7 @@ Test(cmd_say, those_at_other_gateways_hear_it_too)
 {
     struct rig *r = fast_rig();
     uint32_t a = rig_join_at(r, "a", 0, 0), s[30];
-    char name[8];
+    char name[16];
     (void)rig_link_up(r, "gw-1");
     (void)rig_link_up(r, "gw-2");
     for (uint32_t i = 0; i < ARRAY_LEN(s); i++) {

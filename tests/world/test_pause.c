@@ -251,7 +251,7 @@ Test(pause, without_room_to_remember_the_session_is_closed_as_slow)
     c.max_pairs = 1024;
     struct rig *r = rig_create(&c);
     uint32_t s[30];
-    char name[8];
+    char name[16];
     for (uint32_t i = 0; i < ARRAY_LEN(s); i++) {
         snprintf(name, sizeof name, "p%u", i);
         s[i] = rig_join_at(r, name, i, 0);

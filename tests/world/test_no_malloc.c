@@ -1,0 +1,189 @@
+/* tests/world/test_no_malloc.c: neither a tick nor a request asks the allocator for anything.
+ * May touch: tests/world_rig, tests/world/alloc_count.
+ */
+#include "tests/leak.h"
+#include "tests/world/alloc_count.h"
+#include "tests/world_rig.h"
+
+#include "common/log.h"
+#include "common/rng.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PEOPLE 500
+
+static void *volatile keep; /* so that the compiler does not take a pair of calls away */
+
+/* --- does it count? -------------------------------------------------------------------------- */
+
+Test(no_malloc, the_counter_sees_each_way_to_memory)
+{
+    void *p = NULL;
+    alloc_count_begin();
+    keep = malloc(10);
+    cr_assert_eq(alloc_count_end(), 1);
+    alloc_count_begin();
+    keep = realloc(keep, 100000);
+    cr_assert_geq(alloc_count_end(), 1);
+    alloc_count_begin();
+    free(keep);
+    cr_assert_geq(alloc_count_end(), 1);
+    alloc_count_begin();
+    keep = calloc(3, 7);
+    cr_assert_eq(alloc_count_end(), 1);
+    free(keep);
+    alloc_count_begin();
+    int err = posix_memalign(&p, 64, 128);
+    cr_assert_eq(alloc_count_end(), 1);
+    cr_assert_eq(err, 0);
+    free(p);
+    alloc_count_begin();
+    keep = aligned_alloc(64, 128);
+    cr_assert_eq(alloc_count_end(), 1);
+    free(keep);
+    alloc_count_begin();
+    keep = strdup("somewhere in libc");
+    cr_assert_eq(alloc_count_end(), 1);
+    free(keep);
+    alloc_count_begin();
+    p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cr_assert_eq(alloc_count_end(), alloc_count_sees_mmap());
+    munmap(p, 4096);
+    alloc_count_begin();
+    cr_assert_eq(alloc_count_end(), 0);
+    TEST_NO_LEAKS();
+}
+
+/* --- the world ------------------------------------------------------------------------------- */
+
+struct tally {
+    uint64_t calls, entries;
+};
+
+static void core(void *arg, bool inside)
+{
+    struct tally *t = arg;
+    if (inside) {
+        t->entries++;
+        alloc_count_begin();
+    } else {
+        t->calls += alloc_count_end();
+    }
+}
+
+/* One of everything that a client may do, legal or not. */
+static void one_act(struct rig *r, uint32_t s, struct rng *rng, double area)
+{
+    double x = (rng_unit(rng) - 0.5) * area, y = (rng_unit(rng) - 0.5) * area;
+    switch (rng_below(rng, 30)) {
+    case 0:
+        rig_send_say(r, s, "a line of text that everybody around is going to read");
+        break;
+    case 1:
+        rig_send_nil(r, s, CMD_LEAVE_REQ);
+        rig_send_nil(r, s, CMD_ENTER_REQ);
+        break;
+    case 2:
+        rig_send_move(r, s, 1e308, -1e308);
+        break;
+    case 3:
+        rig_send_move(r, s, x * 1000, y);
+        break;
+    case 4:
+        rig_send_payload(r, s, CMD_MOVE_REQ, RIG_BYTES("\x93\x01\x02\x03"));
+        break;
+    case 5:
+        rig_send_login(r, s, "again");
+        break;
+    case 6:
+        rig_send_turn(r, s, x, y, x, y * y);
+        break;
+    case 7:
+        rig_congestion(r, s, rng_below(rng, 3) == 0);
+        break;
+    default:
+        rig_send_move(r, s, x, y);
+    }
+}
+
+static void enter_all(struct rig *r, uint32_t *s)
+{
+    char name[16];
+    for (uint32_t i = 0; i < PEOPLE; i++) {
+        snprintf(name, sizeof name, "p%u", i);
+        s[i] = rig_open(r, i % 2);
+        rig_send_login(r, s[i], name);
+        rig_send_nil(r, s[i], CMD_ENTER_REQ);
+    }
+}
+
+/* A life of 500, crowded into `area` for some of it, with lines in the log if asked. */
+static struct tally live(double area, uint32_t ticks, enum log_level level)
+{
+    struct tally t = {0};
+    struct rng rng;
+    struct world_config c = rig_config();
+    c.max_entities = PEOPLE;
+    c.max_sessions = PEOPLE + 10;
+    c.max_speed = 20000;
+    c.aoi_hysteresis = 2;
+    struct rig *r = rig_create(&c);
+    uint32_t s[PEOPLE];
+    rng_init(&rng, 9);
+    rig_link_up(r, "gw-1");
+    log_init("world", level, LOG_TEXT);
+    log_line(LOG_INFO, "the first line, for which libc reads the time zone");
+    r->deaf = true;
+    r->core = core;
+    r->arg = &t;
+    enter_all(r, s);
+    for (uint32_t tick = 0; tick < ticks; tick++) {
+        for (uint32_t i = 0; i < PEOPLE; i++)
+            one_act(r, s[i], &rng, tick % 10 < 5 ? area : 10 * area);
+        if (tick % 7 == 0) {
+            uint32_t at = (uint32_t)rng_below(&rng, PEOPLE);
+            rig_close(r, s[at]);
+            s[at] = rig_open(r, 0);
+            rig_send_login(r, s[at], "newcomer");
+            rig_send_nil(r, s[at], CMD_ENTER_REQ);
+        }
+        rig_tick(r, 1);
+    }
+    rig_link_down(r, 1);
+    rig_tick(r, 1);
+    r->core = NULL;
+    rig_balance(r);
+    cr_assert_gt(r->bytes, 1000000, "there was something to tell");
+    rig_destroy(r);
+    return t;
+}
+
+Test(no_malloc, a_crowd_of_five_hundred_costs_no_allocation, .timeout = 120)
+{
+    struct tally t = live(20, 40, LOG_OFF);
+    cr_assert_gt(t.entries, 40 * PEOPLE / 2);
+    cr_assert_eq(t.calls, 0, "%llu calls", (unsigned long long)t.calls);
+    TEST_NO_LEAKS();
+}
+
+Test(no_malloc, five_hundred_spread_out_cost_no_allocation, .timeout = 120)
+{
+    struct tally t = live(180, 120, LOG_OFF);
+    cr_assert_eq(t.calls, 0, "%llu calls", (unsigned long long)t.calls);
+    TEST_NO_LEAKS();
+}
+
+Test(no_malloc, lines_in_the_log_cost_no_allocation, .timeout = 120)
+{
+    int nowhere = open("/dev/null", O_WRONLY);
+    cr_assert_geq(nowhere, 0);
+    cr_assert_geq(dup2(nowhere, STDERR_FILENO), 0);
+    close(nowhere);
+    struct tally t = live(180, 40, LOG_DEBUG);
+    cr_assert_eq(t.calls, 0, "%llu calls", (unsigned long long)t.calls);
+}
