@@ -12,7 +12,7 @@
 #   !<sys/socket.h>     not these, though anybody else may
 #   # words             a comment
 #
-# Restricted are the libraries (list below) and whatever any .may_include allows with `<`; the rest
+# Restricted are the libraries (list below) and whatever a .may_include line starts with `<`; the rest
 # of the C library is free but for `!<`. Paths start at the root. Cycles are looked for between
 # headers and between folders, where a folder and its own parent count as one room: a room's roof
 # composes its parts, and they stand under it.
@@ -53,18 +53,24 @@ function ruler(dir) {
     return dir
 }
 
-# Is `name` (path, or <header) allowed in `dir`? 1 allowed, 0 no line for it, -1 forbidden.
-function allowed(dir, name,    i, n, line, yes) {
+# Is `name` (path, or <header) allowed by the rules of `dir` to the file `path`?
+# 1 allowed, 0 no line for it, -1 forbidden.
+function allowed(dir, path, name,    i, n, line, own, verdict) {
+    own = path ": "
+    if (dir != ".")
+        own = substr(own, length(dir) + 2)
     n = split(rules[dir], line, "\n")
     for (i = 1; i <= n; i++) {
-        if (line[i] == "")
+        if (starts(line[i], own) && starts(name, substr(line[i], length(own) + 1)))
+            return 1
+        if (line[i] == "" || index(line[i], ": "))
             continue
         if (starts(line[i], "!") && starts(name, substr(line[i], 2)))
-            return -1
-        if (starts(name, line[i]))
-            yes = 1
+            verdict = -1
+        else if (starts(name, line[i]) && verdict == 0)
+            verdict = 1
     }
-    return yes + 0
+    return verdict + 0
 }
 
 function restricted(name,    i) {
@@ -116,6 +122,7 @@ FILENAME ~ /\.may_include$/ {
     dir = folder(FILENAME)
     sub(/#.*/, "")
     gsub(/[ \t\r]/, "")
+    sub(/:/, ": ")
     if ($0 == "")
         next
     if ($0 ~ /^</)
@@ -135,7 +142,7 @@ FILENAME ~ /\.may_include$/ {
     }
     if (name ~ /^<[^>]*>/) {
         sub(/>.*/, ">", name)
-        verdict = allowed(dir, name)
+        verdict = allowed(dir, FILENAME, name)
         if (verdict < 0 || (verdict == 0 && restricted(name)))
             breach(at, "includes " name ", which " dir "/.may_include does not allow")
     } else if (name ~ /^"[^"]*"/) {
@@ -145,7 +152,7 @@ FILENAME ~ /\.may_include$/ {
             breach(at, "includes \"" name "\", which is no path from the root")
             next
         }
-        if (allowed(dir, name) <= 0)
+        if (allowed(dir, FILENAME, name) <= 0)
             breach(at, "includes \"" name "\", which " dir "/.may_include does not allow")
         if (FILENAME !~ /\.c$/)
             edge("headers", FILENAME, name)

@@ -93,6 +93,16 @@ expect() {
     plant_clean
 }
 
+# clean NAME: check-includes must find nothing.
+clean() {
+    if sh "$here/check-includes.sh" "$tree" >"$out" 2>&1; then
+        echo "ok - check-includes: $1"
+    else
+        bad "check-includes: $1: something was found:"
+    fi
+    plant_clean
+}
+
 bad() {
     echo "not ok - $1"
     sed 's/^/    /' "$out"
@@ -126,6 +136,12 @@ echo '  #  include <time.h>' >>"$tree/core/b.c"
 includes "a header of the C library that is forbidden here" 'includes <time.h>, which core/'
 echo '#include "common/io/net.h"' >>"$tree/core/b.c"
 includes "an exception to an allowed folder" 'includes "common/io/net.h", which core/.may_include'
+echo 'c.c: common/io/' >>"$tree/core/.may_include"
+echo '#include "common/io/net.h"' >>"$tree/core/b.c"
+includes "an exception for another file" 'includes "common/io/net.h", which core/.may_include'
+echo 'b.c: common/io/' >>"$tree/core/.may_include"
+echo '#include "common/io/net.h"' >>"$tree/core/b.c"
+clean "an exception for this file"
 echo '#include "b.h"' >>"$tree/core/b.c"
 includes "a path that does not start at the root" 'includes "b.h", which is no path from the root'
 echo '#include HEADER' >>"$tree/core/b.c"
