@@ -54,6 +54,33 @@ enum opts_result opts_parse(const struct opt *table, size_t n, void *config, int
                             struct opts **out, char *why, size_t why_cap) MUST_CHECK;
 void opts_destroy(struct opts *o);
 
+/* A library, or an optional part, that a program was built with. */
+struct opts_part {
+    const char *name, *version;
+};
+
+/* A program as its flags present it; all borrowed. */
+struct opts_program {
+    const char *name;    /* stands before an error's line, and in -version */
+    const char *usage;   /* "aegis -role=world [flags]" */
+    const char *version; /* its own */
+    const struct opts_part *parts;
+    size_t n_parts;
+    const struct opt *table;
+    size_t n;
+    /* What no single row can say: how the values of a whole config stand to each other. 0, or
+     * `why` has the line, which names the flag. NULL: nothing. */
+    int (*check)(const void *config, char *why, size_t why_cap);
+};
+
+enum opts_exit { OPTS_EXIT_CLEAN = 0, OPTS_EXIT_FLAG = 2 };
+
+/* opts_parse, with everything answered that is no run: -help (also -help=markdown and -help=config,
+ * the two texts below) and -version on standard output, a bad flag on standard error.
+ * True: run with `config`. False: end with `*status`. `*out` is for opts_destroy either way. */
+bool opts_answer(const struct opts_program *p, void *config, int argc, char **argv,
+                 struct opts **out, int *status) MUST_CHECK;
+
 /* The three texts from the table: help for a terminal, a commented config file with the defaults,
  * README's rows. */
 void opts_print_help(const struct opt *table, size_t n, FILE *to);

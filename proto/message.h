@@ -108,6 +108,9 @@ struct message {
     };
 };
 
+/* The version of msgpack-c that runs, for -version. */
+const char *message_library(void);
+
 /* Owns the zone that decoding uses; kept for ever and cleared at each read. */
 struct message_reader;
 

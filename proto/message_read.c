@@ -31,6 +31,11 @@ struct message_reader {
     msgpack_zone zone;
 };
 
+const char *message_library(void)
+{
+    return msgpack_version();
+}
+
 int message_reader_create(size_t body_max, struct message_reader **out)
 {
     struct message_reader *r = malloc(sizeof *r);

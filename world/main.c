@@ -11,6 +11,7 @@
 #include "common/io/loop.h"
 #include "common/io/net.h"
 #include "common/log.h"
+#include "proto/message.h"
 #include "world/edge/ticker.h"
 #include "world/edge/world_admin.h"
 #include "world/edge/world_link.h"
@@ -22,11 +23,9 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #define EXIT_CLEAN   0
 #define EXIT_TROUBLE 1 /* at the start, or ended by a second signal */
-#define EXIT_FLAG    2
 
 #define WHY_MAX  512
 #define FLAG_MAX 16 /* bytes of a flag's name with what stands behind it */
@@ -50,12 +49,6 @@ struct program {
     bool draining;
     int exit_status;
 };
-
-static int complain(int status, const char *why)
-{
-    fprintf(stderr, "aegis: %s\n", why);
-    return status;
-}
 
 /* --- running ---------------------------------------------------------------------------------- */
 
@@ -211,55 +204,40 @@ static int run(struct program *p)
         loop_run(p->loop);
         log_line(LOG_INFO, "ended status=%d", p->exit_status);
     } else {
-        p->exit_status = complain(EXIT_TROUBLE, why);
+        fprintf(stderr, "aegis: %s\n", why);
+        p->exit_status = EXIT_TROUBLE;
     }
     tear_down(p);
     return p->exit_status;
 }
 
-/* -help=markdown and -help=config: README's rows and a config file, from the same table. */
-static bool print_form(int argc, char **argv)
+static int check(const void *options, char *why, size_t why_cap)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *flag = argv[i] + strspn(argv[i], "-");
-        if (strcmp(flag, "help=markdown") == 0)
-            opts_print_markdown(world_opts_table, world_opts_count, stdout);
-        else if (strcmp(flag, "help=config") == 0)
-            opts_print_config(world_opts_table, world_opts_count, stdout);
-        else
-            continue;
-        return true;
-    }
-    return false;
+    return world_opts_check(options, why, why_cap);
 }
 
 int world_main(int argc, char **argv)
 {
+    const struct opts_part parts[] = {
+        {"libevent", loop_library()},
+        {"msgpack-c", message_library()},
+    };
+    const struct opts_program program = {
+        .name = "aegis",
+        .usage = "aegis -role=world [flags]",
+        .version = AEGIS_VERSION,
+        .parts = parts,
+        .n_parts = ARRAY_LEN(parts),
+        .table = world_opts_table,
+        .n = world_opts_count,
+        .check = check,
+    };
     struct program p = {.exit_status = EXIT_CLEAN};
-    char why[WHY_MAX];
-    int status = EXIT_CLEAN;
+    int status;
 
-    if (print_form(argc, argv))
-        return EXIT_CLEAN;
-    switch (opts_parse(world_opts_table, world_opts_count, &p.options, argc, argv, &p.texts, why,
-                       sizeof(why))) {
-    case OPTS_OK:
-        if (world_opts_check(&p.options, why, sizeof(why)) != 0)
-            status = complain(EXIT_FLAG, why);
-        else
-            status = run(&p);
-        break;
-    case OPTS_HELP:
-        printf("usage: aegis -role=world [flags]\n\n");
-        opts_print_help(world_opts_table, world_opts_count, stdout);
-        break;
-    case OPTS_VERSION:
-        printf("aegis %s\n", AEGIS_VERSION);
-        break;
-    case OPTS_ERROR:
-        status = complain(EXIT_FLAG, why);
-        break;
-    }
+    if (!opts_answer(&program, &p.options, argc, argv, &p.texts, &status))
+        return status;
+    status = run(&p);
     opts_destroy(p.texts);
     return status;
 }

@@ -70,6 +70,11 @@ static struct event_base *new_base(void)
     return base;
 }
 
+const char *loop_library(void)
+{
+    return event_get_version();
+}
+
 int loop_create(struct loop **out)
 {
     /* A peer that goes away must be an error of one write, not the end of the process. */

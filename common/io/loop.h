@@ -16,6 +16,9 @@ struct event_base;
 typedef void loop_fn(void *arg);
 typedef void loop_signal_fn(void *arg, int signo);
 
+/* The version of libevent that runs, for -version. */
+const char *loop_library(void);
+
 int loop_create(struct loop **out) MUST_CHECK;
 /* Everything made on it must be gone before. */
 void loop_destroy(struct loop *l);
