@@ -4,6 +4,7 @@
 #include "common/metrics.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 static void write_head(const char *name, const char *help, const char *type, FILE *to)
@@ -36,19 +37,36 @@ static void seconds_text(uint64_t ns, char out[32])
         out[--n] = '\0';
 }
 
-void metrics_write_hist(const char *name, const char *help, const struct hist *h,
-                        const uint64_t *bounds_ns, size_t n_bounds, FILE *to)
+void metrics_write_info(const char *name, const char *help, const char *label, FILE *to)
 {
+    write_head(name, help, "gauge", to);
+    fprintf(to, "%s{%s} 1\n", name, label);
+}
+
+static void write_hist(const char *name, const struct metric_hist *m, const uint64_t *bounds_ns,
+                       size_t n_bounds, FILE *to)
+{
+    const bool labelled = m->label[0] != '\0';
+    const char *open = labelled ? "{" : "", *close = labelled ? "}" : "";
+    const char *comma = labelled ? "," : "";
     char seconds[32];
-    write_head(name, help, "histogram", to);
+
     for (size_t i = 0; i < n_bounds; i++) {
         ASSERT(i == 0 || bounds_ns[i - 1] < bounds_ns[i]);
         seconds_text(bounds_ns[i], seconds);
-        fprintf(to, "%s_bucket{le=\"%s\"} %" PRIu64 "\n", name, seconds,
-                hist_at_most(h, bounds_ns[i]));
+        fprintf(to, "%s_bucket{%s%sle=\"%s\"} %" PRIu64 "\n", name, m->label, comma, seconds,
+                hist_at_most(m->hist, bounds_ns[i]));
     }
-    fprintf(to, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, h->count);
-    seconds_text(h->sum, seconds);
-    fprintf(to, "%s_sum %s\n", name, seconds);
-    fprintf(to, "%s_count %" PRIu64 "\n", name, h->count);
+    fprintf(to, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", name, m->label, comma, m->hist->count);
+    seconds_text(m->hist->sum, seconds);
+    fprintf(to, "%s_sum%s%s%s %s\n", name, open, m->label, close, seconds);
+    fprintf(to, "%s_count%s%s%s %" PRIu64 "\n", name, open, m->label, close, m->hist->count);
+}
+
+void metrics_write_hists(const char *name, const char *help, const struct metric_hist *hists,
+                         size_t n, const uint64_t *bounds_ns, size_t n_bounds, FILE *to)
+{
+    write_head(name, help, "histogram", to);
+    for (size_t i = 0; i < n; i++)
+        write_hist(name, &hists[i], bounds_ns, n_bounds, to);
 }

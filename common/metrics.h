@@ -20,11 +20,22 @@ struct metric {
     const char *help;
 };
 
+/* What a page of metrics says that it is. */
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
 /* X-macro rows are METRIC(field, kind, "name", "label", "help"). */
 
 /* Write all rows of `values` in the table's order, HELP and TYPE once a name. */
 void metrics_write(const struct metric *table, size_t n, const void *values, FILE *to);
 
-/* A histogram in seconds from one kept in ns, with these upper bounds (ascending, in ns). */
-void metrics_write_hist(const char *name, const char *help, const struct hist *h,
-                        const uint64_t *bounds_ns, size_t n_bounds, FILE *to);
+/* A gauge that is always 1 and tells with its labels: `version="1.2"`. */
+void metrics_write_info(const char *name, const char *help, const char *label, FILE *to);
+
+/* Histograms of one name, told apart by their labels ("" for a single one), in seconds from ones
+ * kept in ns, with these upper bounds (ascending, in ns). */
+struct metric_hist {
+    const char *label;
+    const struct hist *hist; /* borrowed */
+};
+void metrics_write_hists(const char *name, const char *help, const struct metric_hist *hists,
+                         size_t n, const uint64_t *bounds_ns, size_t n_bounds, FILE *to);

@@ -27,7 +27,8 @@ static char *text_of(const struct hist *h, const uint64_t *bounds, size_t n, con
     if (v)
         metrics_write(table, ARRAY_LEN(table), v, f);
     if (h)
-        metrics_write_hist("aegis_tick_seconds", "Tick time", h, bounds, n, f);
+        metrics_write_hists("aegis_tick_seconds", "Tick time", &(struct metric_hist){"", h}, 1,
+                            bounds, n, f);
     fclose(f);
     return text;
 }
@@ -77,6 +78,45 @@ Test(metrics, an_empty_histogram_is_all_zeros)
     char *text = text_of(&h, bounds, 1, NULL);
     cr_assert_not_null(strstr(text, "{le=\"10\"} 0\n"));
     cr_assert_not_null(strstr(text, "_sum 0\n"));
+    free(text);
+    TEST_NO_LEAKS();
+}
+
+Test(metrics, histograms_of_one_name_are_told_apart_by_their_labels)
+{
+    static const uint64_t bounds[] = {1000};
+    static struct hist a, b;
+    struct metric_hist two[] = {{"phase=\"sight\"", &a}, {"phase=\"fanout\"", &b}};
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    hist_add(&b, 2000);
+    metrics_write_hists("aegis_phase_seconds", "Phases", two, 2, bounds, 1, f);
+    fclose(f);
+    cr_assert_str_eq(text, "# HELP aegis_phase_seconds Phases\n"
+                           "# TYPE aegis_phase_seconds histogram\n"
+                           "aegis_phase_seconds_bucket{phase=\"sight\",le=\"0.000001\"} 0\n"
+                           "aegis_phase_seconds_bucket{phase=\"sight\",le=\"+Inf\"} 0\n"
+                           "aegis_phase_seconds_sum{phase=\"sight\"} 0\n"
+                           "aegis_phase_seconds_count{phase=\"sight\"} 0\n"
+                           "aegis_phase_seconds_bucket{phase=\"fanout\",le=\"0.000001\"} 0\n"
+                           "aegis_phase_seconds_bucket{phase=\"fanout\",le=\"+Inf\"} 1\n"
+                           "aegis_phase_seconds_sum{phase=\"fanout\"} 0.000002\n"
+                           "aegis_phase_seconds_count{phase=\"fanout\"} 1\n");
+    free(text);
+    TEST_NO_LEAKS();
+}
+
+Test(metrics, what_is_told_by_labels_has_the_value_1)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    metrics_write_info("aegis_build_info", "What runs", "version=\"1.2\"", f);
+    fclose(f);
+    cr_assert_str_eq(text, "# HELP aegis_build_info What runs\n"
+                           "# TYPE aegis_build_info gauge\n"
+                           "aegis_build_info{version=\"1.2\"} 1\n");
     free(text);
     TEST_NO_LEAKS();
 }

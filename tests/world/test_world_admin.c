@@ -75,9 +75,11 @@ static void nobody(void *arg)
 Test(world_admin, metrics_hold_every_row_of_both_tables_and_the_times)
 {
     static const char *const hists[] = {
-        "aegis_world_tick_seconds",         "aegis_world_phase_grid_seconds",
-        "aegis_world_phase_sight_seconds",  "aegis_world_phase_events_seconds",
-        "aegis_world_phase_fanout_seconds",
+        "aegis_world_tick_seconds_count",
+        "aegis_world_tick_phase_seconds_count{phase=\"grid\"}",
+        "aegis_world_tick_phase_seconds_count{phase=\"sight\"}",
+        "aegis_world_tick_phase_seconds_count{phase=\"events\"}",
+        "aegis_world_tick_phase_seconds_count{phase=\"fanout\"}",
     };
     struct rig r;
     char line[256];
@@ -94,9 +96,10 @@ Test(world_admin, metrics_hold_every_row_of_both_tables_and_the_times)
     for (size_t i = 0; i < edge_metrics_count; i++)
         cr_expect(strstr(reply, edge_metrics_table[i].name), "%s", edge_metrics_table[i].name);
     for (size_t i = 0; i < ARRAY_LEN(hists); i++) {
-        snprintf(line, sizeof(line), "\n%s_count 1\n", hists[i]);
+        snprintf(line, sizeof(line), "\n%s 1\n", hists[i]);
         cr_expect(strstr(reply, line), "%s", hists[i]);
     }
+    cr_expect(strstr(reply, "\naegis_build_info{role=\"world\",version=\"" AEGIS_VERSION "\","));
     cr_expect(strstr(reply, "\naegis_world_ticks_total 1\n"));
     cr_expect(strstr(reply, "\naegis_world_ticks_skipped_total 7\n"));
     cr_expect(strstr(reply, "\naegis_world_tick_seconds_bucket{le=\"0.002\"} 0\n"));

@@ -6,11 +6,11 @@
 
 #include "common/err.h"
 #include "common/io/http.h"
+#include "proto/message.h"
 
 #include <stdlib.h>
 
-#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
-#define PLAIN_TYPE   "text/plain; charset=utf-8"
+#define PLAIN_TYPE "text/plain; charset=utf-8"
 
 #define US(n) ((uint64_t)(n)*1000)
 #define MS(n) ((uint64_t)(n)*1000000)
@@ -21,13 +21,11 @@ static const uint64_t bounds_ns[] = {
     MS(10), MS(20), MS(30), MS(40),  MS(50),  MS(100), MS(250), MS(500), MS(1000),
 };
 
-static const struct {
-    const char *name, *help;
-} phase_table[PHASE_COUNT] = {
-    [PHASE_GRID] = {"aegis_world_phase_grid_seconds", "Time to move the dirty to their cells"},
-    [PHASE_SIGHT] = {"aegis_world_phase_sight_seconds", "Time to find who came into sight or went"},
-    [PHASE_EVENTS] = {"aegis_world_phase_events_seconds", "Time to decide what is told"},
-    [PHASE_FANOUT] = {"aegis_world_phase_fanout_seconds", "Time to write the viewers' batches"},
+static const char *const phase_labels[PHASE_COUNT] = {
+    [PHASE_GRID] = "phase=\"grid\"",     /* the dirty go to their cells */
+    [PHASE_SIGHT] = "phase=\"sight\"",   /* who came into sight, who went */
+    [PHASE_EVENTS] = "phase=\"events\"", /* what is told */
+    [PHASE_FANOUT] = "phase=\"fanout\"", /* the viewers' batches are written */
 };
 
 struct world_admin {
@@ -35,9 +33,26 @@ struct world_admin {
     struct http *http;
 };
 
-static void write_hist(const char *name, const char *help, const struct hist *h, FILE *to)
+static void write_build(FILE *to)
 {
-    metrics_write_hist(name, help, h, bounds_ns, ARRAY_LEN(bounds_ns), to);
+    char label[256];
+
+    snprintf(label, sizeof(label), "role=\"world\",version=\"%s\",libevent=\"%s\",msgpack_c=\"%s\"",
+             AEGIS_VERSION, loop_library(), message_library());
+    metrics_write_info("aegis_build_info", "What runs here", label, to);
+}
+
+static void write_times(const struct world_admin_view *v, FILE *to)
+{
+    struct metric_hist phases[PHASE_COUNT], tick = {"", v->tick_ns};
+
+    for (size_t i = 0; i < PHASE_COUNT; i++)
+        phases[i] = (struct metric_hist){phase_labels[i], &v->world->phase_ns[i]};
+    metrics_write_hists("aegis_world_tick_seconds",
+                        "Time of a tick, with the hand-over to the links", &tick, 1, bounds_ns,
+                        ARRAY_LEN(bounds_ns), to);
+    metrics_write_hists("aegis_world_tick_phase_seconds", "Time of a tick's parts, by phase",
+                        phases, PHASE_COUNT, bounds_ns, ARRAY_LEN(bounds_ns), to);
 }
 
 static int page_metrics(void *arg, FILE *to)
@@ -52,12 +67,10 @@ static int page_metrics(void *arg, FILE *to)
     v->metrics->admin_full = counts.full;
     world_gauges(v->world);
     world_link_gauges(v->link);
+    write_build(to);
     metrics_write(world_metrics_table, world_metrics_count, &v->world->metrics, to);
     metrics_write(edge_metrics_table, edge_metrics_count, v->metrics, to);
-    write_hist("aegis_world_tick_seconds", "Time of a tick, with the hand-over to the links",
-               v->tick_ns, to);
-    for (size_t i = 0; i < PHASE_COUNT; i++)
-        write_hist(phase_table[i].name, phase_table[i].help, &v->world->phase_ns[i], to);
+    write_times(v, to);
     return 200;
 }
 
