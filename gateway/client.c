@@ -260,7 +260,7 @@ static size_t client_data(void *arg, struct span bytes)
             break;
         if (r != 0) {
             client_batch_flush(c, &batch);
-            client_bye_code(c, PE_BAD_FRAME, CLIENT_END_BAD_FRAME);
+            client_bye_code(c, PE_BAD_FRAME, CLIENT_END_LENGTH);
             break;
         }
         used += n;

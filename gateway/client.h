@@ -29,6 +29,7 @@ enum client_state {
     CLIENT_END(EOF, closed_eof, "eof")                   \
     CLIENT_END(RESET, closed_reset, "reset")             \
     CLIENT_END(BAD_FRAME, closed_bad_frame, "bad_frame") \
+    CLIENT_END(LENGTH, closed_length, "frame_length")    \
     CLIENT_END(RATE, closed_rate, "rate_limited")        \
     CLIENT_END(IDLE, closed_idle, "idle")                \
     CLIENT_END(LOGIN, closed_login, "no_login")          \

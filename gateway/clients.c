@@ -161,13 +161,18 @@ void clients_bye(struct clients *all, uint32_t code, enum client_end end)
     }
 }
 
-uint64_t clients_queued(const struct clients *all)
+struct clients_sum clients_summed(const struct clients *all)
 {
-    uint64_t bytes = 0;
+    struct clients_sum sum = {0};
     for (uint32_t slot = 0; slot < all->slots.fresh; slot++) {
         const struct client *c = all->by_slot[slot];
-        if (c && c->conn)
-            bytes += all->conn->queued(c->conn);
+        if (!c || !c->conn)
+            continue;
+        const size_t queued = all->conn->queued(c->conn);
+        sum.queued += queued;
+        if (queued > sum.queued_most)
+            sum.queued_most = queued;
+        sum.slow += c->state == CLIENT_OPEN && c->slow;
     }
-    return bytes;
+    return sum;
 }

@@ -98,5 +98,10 @@ uint32_t clients_tell(struct clients *all, uint32_t code);
 /* Bye to all that are OPEN. */
 void clients_bye(struct clients *all, uint32_t code, enum client_end end);
 
-/* Bytes queued for all of them. Cost: all slots ever used. */
-uint64_t clients_queued(const struct clients *all);
+/* What there is of all of them now. Cost: all slots ever used. */
+struct clients_sum {
+    uint64_t queued;      /* bytes */
+    uint64_t queued_most; /* bytes, of the client that has most */
+    uint32_t slow;        /* clients above the soft limit */
+};
+struct clients_sum clients_summed(const struct clients *all);

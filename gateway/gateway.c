@@ -168,6 +168,17 @@ bool gateway_draining(const struct gateway *g)
     return g->draining;
 }
 
+const char *gateway_unready(const struct gateway *g)
+{
+    if (g->draining)
+        return "draining";
+    if (!listener_accepting(&g->listener))
+        return "out of descriptors";
+    if (g->clients.open >= g->clients.limits.clients_max)
+        return "full";
+    return uplink_ready(&g->uplink) ? NULL : "world away";
+}
+
 /* --- life ---------------------------------------------------------------------------------- */
 
 static uint32_t gateway_limit_ms(int64_t ns)
@@ -251,7 +262,8 @@ int gateway_create(struct loop *loop, const struct gateway_config *config, struc
     g->config = config;
     g->loop = loop;
     g->reap = (struct loop_deferred){.fn = gateway_reap, .arg = g};
-    gateway_limits(g, net_raise_descriptors());
+    g->metrics.descriptors_max = net_raise_descriptors();
+    gateway_limits(g, g->metrics.descriptors_max);
     int r = gateway_init_parts(g);
     if (r != 0) {
         snprintf(why, why_cap, "-max-clients: %s", err_text(r));
@@ -302,10 +314,18 @@ const char *gateway_addr(const struct gateway *g)
 
 const struct gateway_metrics *gateway_metrics_now(struct gateway *g)
 {
-    g->metrics.clients = g->clients.open;
-    g->metrics.sessions = g->relay.sessions;
-    g->metrics.queue_bytes = clients_queued(&g->clients);
-    g->metrics.link_ready = uplink_ready(&g->uplink);
-    g->metrics.link_queue_bytes = g->uplink.conn ? stream_queued(g->uplink.conn) : 0;
-    return &g->metrics;
+    struct gateway_metrics *m = &g->metrics;
+    const struct clients_sum sum = clients_summed(&g->clients);
+
+    m->accepting = listener_accepting(&g->listener);
+    m->clients = g->clients.open;
+    m->clients_max = g->clients.limits.clients_max;
+    m->clients_slow = sum.slow;
+    m->sessions = g->relay.sessions;
+    m->queue_bytes = sum.queued;
+    m->queue_most_bytes = sum.queued_most;
+    m->link_ready = uplink_ready(&g->uplink);
+    m->link_queue_bytes = g->uplink.conn ? stream_queued(g->uplink.conn) : 0;
+    m->reading_paused = g->clients.paused;
+    return m;
 }

@@ -26,5 +26,8 @@ const char *gateway_addr(const struct gateway *g);
 void gateway_drain(struct gateway *g);
 bool gateway_draining(const struct gateway *g);
 
+/* NULL: a client that comes now is served. Else what stands against it, in a few words. */
+const char *gateway_unready(const struct gateway *g);
+
 /* The counters, with gauges as of now. */
 const struct gateway_metrics *gateway_metrics_now(struct gateway *g);

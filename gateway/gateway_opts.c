@@ -3,6 +3,9 @@
  */
 #include "gateway/gateway_opts.h"
 
+#include "common/err.h"
+#include "common/io/http.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +32,8 @@ const struct opt gateway_opts[] = {
     {.name = "link-timeout", .type = OPT_DURATION, .offset = FIELD(link_timeout_ns), .def = "3s",
      .unit = "s", .min = 0.01, .max = DAY_MS / 1000, .zero_off = true,
      .help = "a world silent for this long counts as away; both sides ping three times in it"},
+    {.name = "admin", .type = OPT_TEXT, .offset = FIELD(admin), .def = "", .unit = "",
+     .help = "where operators find /metrics, /healthz and /readyz; a bare port is on 127.0.0.1"},
     {.name = "max-clients", .type = OPT_UINT, .offset = FIELD(max_clients), .def = "10000",
      .unit = "", .min = 1, .max = CLIENTS_MAX, .zero_off = true,
      .help = "clients at once; one more gets Bye 13"},
@@ -90,20 +95,27 @@ static unsigned long gateway_opts_port(const char *addr)
     return colon ? strtoul(colon + 1, NULL, 10) : 0;
 }
 
-bool gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap)
+int gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap)
 {
+    char admin[HTTP_ADDR_MAX];
+    const char *reason;
+
     if (gateway_opts_port(config->upstream) == 0) {
         snprintf(why, why_cap, "-upstream: \"%s\": nobody can be reached at port 0",
                  config->upstream);
-        return false;
+        return E_RANGE;
     }
     if (config->queue_hard != 0 && config->queue_hard < config->queue_soft) {
         snprintf(why, why_cap, "-queue-hard: must not be below -queue-soft");
-        return false;
+        return E_RANGE;
     }
     if (config->link_queue_hard != 0 && config->link_queue_hard < config->link_queue_soft) {
         snprintf(why, why_cap, "-link-queue-hard: must not be below -link-queue-soft");
-        return false;
+        return E_RANGE;
     }
-    return true;
+    if (config->admin[0] != '\0' && http_addr_read(config->admin, admin, &reason) != 0) {
+        snprintf(why, why_cap, "-admin: \"%.80s\": %s", config->admin, reason);
+        return E_RANGE;
+    }
+    return 0;
 }

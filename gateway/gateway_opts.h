@@ -9,6 +9,7 @@ struct gateway_config {
     int role; /* always 0: the front door has chosen */
     const char *listen;
     const char *upstream;
+    const char *admin; /* "": off */
     int64_t link_timeout_ns;
 
     uint64_t max_clients;    /* 0: as many as there are descriptors */
@@ -33,5 +34,6 @@ struct gateway_config {
 extern const struct opt gateway_opts[];
 extern const size_t gateway_opts_n;
 
-/* What no single row can say: how the values stand to each other. False: `why` has the line. */
-bool gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap) MUST_CHECK;
+/* What no single row can say: how the values stand to each other. 0, or E_RANGE: `why` has the
+ * line, which names the flag. */
+int gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap) MUST_CHECK;

@@ -35,6 +35,7 @@ static void listener_paused(void *arg, bool on, int err)
 {
     struct listener *l = arg;
 
+    l->paused = on;
     if (!on) {
         log_often(LOG_INFO, "accepting again clients=%u", l->clients->open);
         return;
@@ -54,6 +55,11 @@ int listener_init(struct listener *l, struct loop *loop, struct clients *clients
 {
     *l = (struct listener){.loop = loop, .clients = clients, .limits = *limits};
     return net_listen(loop, addr, &listener_ops, l, &l->net, why, why_cap);
+}
+
+bool listener_accepting(const struct listener *l)
+{
+    return l->net && !l->paused;
 }
 
 void listener_stop(struct listener *l)

@@ -11,14 +11,17 @@
 #include "gateway/clients.h"
 
 struct listener {
-    struct loop *loop;       /* borrowed */
-    struct clients *clients; /* borrowed */
-    struct net_listener *net;
+    struct loop *loop;           /* borrowed */
+    struct clients *clients;     /* borrowed */
+    struct net_listener *net;    /* NULL: stopped */
+    bool paused;                 /* out of descriptors or memory */
     struct stream_limits limits; /* of each client's connection */
 };
 
 /* `limits` is copied. `why` gets one line on error: E_ADDR, E_IO, E_NOMEM. */
 int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
                   const struct stream_limits *limits, char *why, size_t why_cap) MUST_CHECK;
+/* Are connections taken just now? */
+bool listener_accepting(const struct listener *l);
 /* Stop accepting. What was accepted stays, and still borrows `l`. */
 void listener_stop(struct listener *l);

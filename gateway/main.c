@@ -6,20 +6,21 @@
 
 #include "common/err.h"
 #include "common/log.h"
-#include "gateway/gateway.h"
+#include "gateway/gateway_admin.h"
+#include "proto/message.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GATEWAY_WHY_MAX 512
 
-enum { EXIT_CLEAN = 0, EXIT_TROUBLE = 1, EXIT_FLAGS = 2 };
+enum { EXIT_CLEAN = 0, EXIT_TROUBLE = 1 };
 
 /* What the signals act on. */
 struct gateway_run {
     struct loop *loop;
     struct gateway *gateway;
+    struct gateway_admin *admin; /* NULL: off */
     int status;
 };
 
@@ -48,91 +49,95 @@ static void gateway_log_books(struct gateway *g)
              (unsigned long long)m->link_frames_out, (unsigned long long)m->link_losses);
 }
 
-static int gateway_serve(struct loop *loop, const struct gateway_config *config)
+static int gateway_complain(const char *what, const char *why)
 {
-    struct gateway_run run = {.loop = loop, .status = EXIT_CLEAN};
-    struct loop_signal *terminate = NULL, *interrupt = NULL;
+    fprintf(stderr, "aegis: %s%s\n", what, why);
+    return EXIT_TROUBLE;
+}
+
+static int gateway_start_admin(struct gateway_run *run, const struct gateway_config *config)
+{
     char why[GATEWAY_WHY_MAX];
 
-    if (gateway_create(loop, config, &run.gateway, why, sizeof(why)) != 0) {
-        fprintf(stderr, "aegis: %s\n", why);
-        return EXIT_TROUBLE;
-    }
-    int r = loop_signal_create(loop, SIGTERM, gateway_signalled, &run, &terminate);
+    if (config->admin[0] == '\0')
+        return 0;
+    const int r =
+        gateway_admin_create(run->loop, config->admin, run->gateway, &run->admin, why, sizeof(why));
+    if (r != 0)
+        run->status = gateway_complain("-admin: ", why);
+    return r;
+}
+
+static void gateway_run(struct gateway_run *run)
+{
+    struct loop_signal *terminate = NULL, *interrupt = NULL;
+    int r = loop_signal_create(run->loop, SIGTERM, gateway_signalled, run, &terminate);
+
     if (r == 0)
-        r = loop_signal_create(loop, SIGINT, gateway_signalled, &run, &interrupt);
+        r = loop_signal_create(run->loop, SIGINT, gateway_signalled, run, &interrupt);
     if (r == 0) {
-        log_line(LOG_INFO, "listening on %s", gateway_addr(run.gateway));
-        loop_run(loop);
-        gateway_log_books(run.gateway);
+        log_line(LOG_INFO, "listening on %s", gateway_addr(run->gateway));
+        if (run->admin)
+            log_line(LOG_INFO, "admin on %s", gateway_admin_addr(run->admin));
+        loop_run(run->loop);
+        gateway_log_books(run->gateway);
     } else {
-        fprintf(stderr, "aegis: signals: %s\n", err_text(r));
-        run.status = EXIT_TROUBLE;
+        run->status = gateway_complain("signals: ", err_text(r));
     }
     loop_signal_destroy(interrupt);
     loop_signal_destroy(terminate);
+}
+
+static int gateway_serve(struct loop *loop, const struct gateway_config *config)
+{
+    struct gateway_run run = {.loop = loop, .status = EXIT_CLEAN};
+    char why[GATEWAY_WHY_MAX];
+
+    if (gateway_create(loop, config, &run.gateway, why, sizeof(why)) != 0)
+        return gateway_complain("", why);
+    if (gateway_start_admin(&run, config) == 0)
+        gateway_run(&run);
+    gateway_admin_destroy(run.admin);
     gateway_destroy(run.gateway);
     loop_turn(loop, 0); /* frees the streams that ended just now */
     return run.status;
 }
 
-/* The forms of -help that print the table for something else than a terminal. */
-static bool gateway_help_form(int argc, char **argv)
+static int gateway_check(const void *config, char *why, size_t why_cap)
 {
-    for (int i = 1; i < argc; i++) {
-        const char *flag = argv[i] + strspn(argv[i], "-");
-        if (argv[i][0] != '-')
-            continue;
-        if (strcmp(flag, "help=markdown") == 0)
-            opts_print_markdown(gateway_opts, gateway_opts_n, stdout);
-        else if (strcmp(flag, "help=config") == 0)
-            opts_print_config(gateway_opts, gateway_opts_n, stdout);
-        else
-            continue;
-        return true;
-    }
-    return false;
+    return gateway_opts_check(config, why, why_cap);
 }
 
 int gateway_main(int argc, char **argv)
 {
+    const struct opts_part parts[] = {
+        {"libevent", loop_library()},
+        {"msgpack-c", message_library()},
+    };
+    const struct opts_program program = {
+        .name = "aegis",
+        .usage = "aegis -role=gateway [flags]",
+        .version = AEGIS_VERSION,
+        .parts = parts,
+        .n_parts = ARRAY_LEN(parts),
+        .table = gateway_opts,
+        .n = gateway_opts_n,
+        .check = gateway_check,
+    };
     struct gateway_config config;
-    struct opts *opts = NULL;
-    struct loop *loop = NULL;
-    char why[GATEWAY_WHY_MAX];
-    int status = EXIT_CLEAN;
+    struct opts *opts;
+    struct loop *loop;
+    int status;
 
-    if (gateway_help_form(argc, argv))
-        return EXIT_CLEAN;
-    switch (
-        opts_parse(gateway_opts, gateway_opts_n, &config, argc, argv, &opts, why, sizeof(why))) {
-    case OPTS_HELP:
-        printf("usage: aegis -role=gateway [flags]\n\n");
-        opts_print_help(gateway_opts, gateway_opts_n, stdout);
-        goto out;
-    case OPTS_VERSION:
-        printf("aegis %s\n", AEGIS_VERSION);
-        goto out;
-    case OPTS_OK:
-        if (gateway_opts_check(&config, why, sizeof(why)))
-            break;
-        /* fall through */
-    case OPTS_ERROR:
-        fprintf(stderr, "aegis: %s\n", why);
-        status = EXIT_FLAGS;
-        goto out;
-    }
-
+    if (!opts_answer(&program, &config, argc, argv, &opts, &status))
+        return status;
     log_init("gateway", (enum log_level)config.log_level, (enum log_format)config.log_format);
-    signal(SIGPIPE, SIG_IGN);
-    if (loop_create(&loop) != 0) {
-        fprintf(stderr, "aegis: %s\n", err_text(E_NOMEM));
-        status = EXIT_TROUBLE;
-        goto out;
+    if (loop_create(&loop) == 0) {
+        status = gateway_serve(loop, &config);
+        loop_destroy(loop);
+    } else {
+        status = gateway_complain("", err_text(E_NOMEM));
     }
-    status = gateway_serve(loop, &config);
-    loop_destroy(loop);
-out:
     opts_destroy(opts);
     return status;
 }

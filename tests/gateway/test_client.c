@@ -176,7 +176,7 @@ Test(client, bad_lengths_are_fatal_at_the_head) /* CASES C07 */
         struct client *one = fake_connect(&f, 1);
         cr_assert_eq(fake_feed(one, heads[i], 4), 4);
         cr_assert(fake_told_bye(&f.conns[1], PE_BAD_FRAME));
-        cr_assert_eq(f.metrics.closed_bad_frame, i + 1);
+        cr_assert_eq(f.metrics.closed_length, i + 1);
         cr_assert_eq(f.gone, i + 1);
     }
     cr_assert_eq(f.metrics.byes_sent, 5);

@@ -263,10 +263,13 @@ Test(clients, all_are_told_and_all_get_their_bye)
 Test(clients, queued_bytes_are_summed)
 {
     for (uint32_t i = 0; i < 3; i++) {
-        fake_connect(&f, i);
+        client_stream_ops.pressure(fake_connect(&f, i), i > 0);
         f.conns[i].queued = 100 * (i + 1);
     }
-    cr_assert_eq(clients_queued(&f.all), 600);
+    const struct clients_sum sum = clients_summed(&f.all);
+    cr_assert_eq(sum.queued, 600);
+    cr_assert_eq(sum.queued_most, 300);
+    cr_assert_eq(sum.slow, 2);
 }
 
 Test(clients, nothing_is_left_behind)

@@ -3,6 +3,7 @@
 #include "gateway/gateway_opts.h"
 
 #include "common/clock.h"
+#include "common/err.h"
 #include "common/log.h"
 #include "tests/leak.h"
 
@@ -28,6 +29,7 @@ Test(gateway_opts, every_default_is_the_designs)
     cr_assert_eq(parse(&c, NULL, why, sizeof(why)), OPTS_OK);
     cr_assert_str_eq(c.listen, "127.0.0.1:19001");
     cr_assert_str_eq(c.upstream, "127.0.0.1:19002");
+    cr_assert_str_eq(c.admin, "");
     cr_assert_eq(c.link_timeout_ns, 3 * CLOCK_NS_PER_S);
     cr_assert_eq(c.max_clients, 10000);
     cr_assert_eq(c.max_frame, 16384);
@@ -46,7 +48,7 @@ Test(gateway_opts, every_default_is_the_designs)
     cr_assert_eq(c.link_queue_hard, 64 << 20);
     cr_assert_eq(c.log_level, LOG_INFO);
     cr_assert_eq(c.log_format, LOG_TEXT);
-    cr_assert(gateway_opts_check(&c, why, sizeof(why)));
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), 0);
     TEST_NO_LEAKS();
 }
 
@@ -64,7 +66,7 @@ Test(gateway_opts, every_limit_can_be_turned_off_with_0)
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
         cr_assert_eq(parse(&c, flags[i], why, sizeof(why)), OPTS_OK, "%s: %s", flags[i], why);
     cr_assert_eq(parse(&c, "-queue-hard=0", why, sizeof(why)), OPTS_OK);
-    cr_assert(gateway_opts_check(&c, why, sizeof(why)));
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), 0);
 }
 
 Test(gateway_opts, values_that_make_no_sense_are_refused_by_name) /* CASES F02 */
@@ -119,12 +121,17 @@ Test(gateway_opts, pairs_that_clash_are_refused_by_name)
     char why[256];
 
     cr_assert_eq(parse(&c, "-queue-soft=2MiB", why, sizeof(why)), OPTS_OK);
-    cr_assert(!gateway_opts_check(&c, why, sizeof(why)));
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
     cr_assert(strstr(why, "-queue-hard"));
     cr_assert_eq(parse(&c, "-link-queue-soft=65MiB", why, sizeof(why)), OPTS_OK);
-    cr_assert(!gateway_opts_check(&c, why, sizeof(why)));
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
     cr_assert(strstr(why, "-link-queue-hard"));
     cr_assert_eq(parse(&c, "-upstream=127.0.0.1:0", why, sizeof(why)), OPTS_OK);
-    cr_assert(!gateway_opts_check(&c, why, sizeof(why)));
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
     cr_assert(strstr(why, "-upstream"));
+    cr_assert_eq(parse(&c, "-admin=localhost", why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
+    cr_assert(strstr(why, "-admin: \"localhost\": "), "%s", why);
+    cr_assert_eq(parse(&c, "-admin=:9100", why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), 0, "%s", why);
 }
