@@ -94,7 +94,7 @@ Test(world, no_limit_on_entities_is_a_million)
     c.max_entities = 0;
     c.max_pairs = 1024;
     struct rig *r = rig_create(&c);
-    cr_assert_eq(r->world->entities.cap, WORLD_ENTITIES_MAX);
+    cr_assert_eq(r->world->entities.max, WORLD_ENTITIES_MAX);
     cr_assert_eq(r->world->sessions.slots.cap, 2 * WORLD_ENTITIES_MAX);
     (void)rig_join(r, "a");
     rig_tick(r, 1);
