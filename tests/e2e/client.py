@@ -30,7 +30,7 @@ ERROR, BYE = 48, 49
 MAX_FROM_SERVER = 1 << 20
 TURN = 2 * math.pi
 
-Frame = namedtuple("Frame", "cmd seq payload body")
+Frame = namedtuple("Frame", "cmd seq payload body")  # a PingResp's payload is its bytes
 
 
 class Late(Exception):
@@ -45,7 +45,7 @@ class Broken(Exception):
     """What came is not what PROTOCOL.md says."""
 
 
-# --- bytes -----------------------------------------------------------------------------------------
+# --- bytes ----------------------------------------------------------------------------------------
 
 
 def pack(value):
@@ -64,15 +64,21 @@ def framed(body):
     return struct.pack(">I", len(body)) + body
 
 
-def payload_bytes(body):
-    """The third element of a body, as it stands there."""
-    reader = msgpack.Unpacker(raw=False, strict_map_key=False, max_buffer_size=0)
+def split(body):
+    """cmd, seq and the bytes of the payload as they stand there."""
+    reader = msgpack.Unpacker()
     reader.feed(body)
-    if reader.read_array_header() != 3:
-        raise Broken("a body that is no array of three")
-    reader.skip()
-    reader.skip()
-    return body[reader.tell():]
+    try:
+        if reader.read_array_header() != 3:
+            raise Broken(f"a body that is no array of three: {body.hex()}")
+        cmd, seq = reader.unpack(), reader.unpack()
+        start = reader.tell()
+        reader.skip()
+    except (ValueError, msgpack.UnpackException) as error:
+        raise Broken(f"a body that is no array of three: {body.hex()}") from error
+    if reader.tell() != len(body):
+        raise Broken(f"a body with something behind: {body.hex()}")
+    return cmd, seq, body[start:]
 
 
 _SIZES = {0xCA: 4, 0xCB: 8, 0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8, 0xD0: 1, 0xD1: 2, 0xD2: 4, 0xD3: 8,
@@ -97,7 +103,7 @@ def heads(data):
             at += width + length + (1 if 0xC7 <= head <= 0xC9 else 0)
 
 
-# --- AoiMove's records -----------------------------------------------------------------------------
+# --- AoiMove's records ----------------------------------------------------------------------------
 
 Record = namedtuple("Record", "id x y dir speed")  # numbers on the wire; dir, speed None if absent
 
@@ -152,7 +158,7 @@ def speed_byte(speed, max_speed):
     return min(255, math.floor(speed / max_speed * 255 + 0.5))
 
 
-# --- what is in sight ------------------------------------------------------------------------------
+# --- what is in sight -----------------------------------------------------------------------------
 
 
 class Entity:
@@ -246,7 +252,7 @@ class View:
             known.speed = record.speed / 255 * self.max_speed
 
 
-# --- the connection --------------------------------------------------------------------------------
+# --- the connection -------------------------------------------------------------------------------
 
 
 class Client:
@@ -324,10 +330,9 @@ class Client:
         return True
 
     def _take(self, body):
-        value = unpack(body)
-        if not isinstance(value, list) or len(value) != 3:
-            raise Broken(f"a body that is no array of three: {value!r}")
-        frame = Frame(*value, body)
+        cmd, seq, payload = split(body)
+        # a ping's payload may be what no dict can hold, so it stays as it came
+        frame = Frame(cmd, seq, payload if cmd == PING_RESP else unpack(payload), body)
         if any(old.cmd == BYE for old in self.frames[-1:]):
             self.faults.append(f"frame {frame.cmd} after Bye")
         self.frames.append(frame)
@@ -347,8 +352,7 @@ class Client:
                 self.sight.take(frame.cmd, frame.payload)
                 self.faults += self.sight.faults
                 self.sight.faults = []
-        elif frame.cmd == MOVE_RESP or "x" in frame.payload if isinstance(
-                frame.payload, dict) else False:
+        elif frame.cmd in (MOVE_RESP, MOVE_FAIL) or frame.cmd == ERROR and "x" in frame.payload:
             self.x, self.y = frame.payload["x"], frame.payload["y"]
 
     def wait(self, holds, seconds=None):
