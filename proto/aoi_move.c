@@ -4,6 +4,8 @@
 #include "proto/aoi_move.h"
 
 #include "common/err.h"
+#include "proto/limits.h"
+#include "proto/protocol.h"
 
 #include <math.h>
 
@@ -137,4 +139,22 @@ int aoi_move_take(struct span *rest, uint32_t *previous, struct aoi_move_record 
     *previous = rec.id;
     *out = rec;
     return 0;
+}
+
+void aoi_move_head(uint8_t *out, uint32_t tick, size_t record_bytes, bool wide)
+{
+    static const uint8_t begin[] = {0x93, CMD_AOI_MOVE, 0, 0x82, 0xa4, 't', 'i', 'c', 'k', 0xce};
+    static const uint8_t moves[] = {0xa5, 'm', 'o', 'v', 'e', 's'};
+    unsigned bits = wide ? 32 : 16;
+
+    ASSERT(record_bytes <= (wide ? PROTO_BATCH_MAX : UINT16_MAX));
+    memcpy(out, begin, sizeof(begin));
+    out += sizeof(begin);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        *out++ = (uint8_t)(tick >> shift);
+    memcpy(out, moves, sizeof(moves));
+    out += sizeof(moves);
+    *out++ = wide ? 0xc6 : 0xc5; /* bin32, bin16 */
+    for (unsigned shift = bits; shift > 0; shift -= 8)
+        *out++ = (uint8_t)(record_bytes >> (shift - 8));
 }

@@ -50,3 +50,27 @@ size_t aoi_move_put(uint8_t *out, uint32_t id, uint32_t previous, const struct a
 /* Take one record from the front of `rest`; `previous` is 0 at the start, and updated.
  * 0; E_BAD: cut, an id of 0, not ascending, or beyond 2^32-1; E_SHORT: `rest` is empty. */
 int aoi_move_take(struct span *rest, uint32_t *previous, struct aoi_move_record *out) MUST_CHECK;
+
+/* The whole AoiMove body around records that were laid in place: [34, 0, {tick, moves}], of a size
+ * that depends on the number of record bytes alone where that is known to stay below 65,536 (else
+ * `wide`). Any MessagePack reader takes it for what message_write would have written.
+ *
+ *   [ head AOI_MOVE_HEAD(wide) ][ records ] */
+#define AOI_MOVE_HEAD(wide) ((wide) ? 25u : 23u)
+
+void aoi_move_head(uint8_t *out, uint32_t tick, size_t record_bytes, bool wide);
+
+/* aoi_move_put for the hot path: writes 8 bytes behind the varint, whatever the tail's length, so
+ * [AOI_MOVE_RECORD_MAX + 2] must be free at `out`. */
+static inline size_t aoi_move_put_wide(uint8_t *out, uint32_t id, uint32_t previous,
+                                       const struct aoi_move_tail *t)
+{
+    uint64_t v = (uint64_t)(id - previous) << 2 | t->flags;
+    size_t n = 0;
+
+    for (; v >= 0x80; v >>= 7)
+        out[n++] = (uint8_t)(v | 0x80);
+    out[n++] = (uint8_t)v;
+    memcpy(out + n, t, sizeof(*t));
+    return n + t->len;
+}

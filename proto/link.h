@@ -66,3 +66,16 @@ void link_write_pong(struct span_writer *w, uint64_t number);
 /* Bytes that a data frame needs around its bodies, at most. */
 #define LINK_DATA_OVERHEAD (FRAME_HEAD_BYTES + 3 + 1 + 9 + 5 * LINK_BODIES_MAX)
 #define FRAME_HEAD_BYTES   4
+
+/* A data frame laid piece by piece where its bodies are made in place. The heads have a fixed size,
+ * so that they can be written when what follows is known:
+ *
+ *   [ data head LINK_DATA_HEAD ][ body head LINK_BODY_HEAD ][ body ][ body head ][ body ] ...
+ */
+#define LINK_DATA_HEAD  (FRAME_HEAD_BYTES + 1 + 1 + 9)
+#define LINK_BODY_HEAD  5
+#define LINK_PLACED_MAX 13 /* bodies in such a frame */
+
+/* `frame_bytes`: all of the frame, heads included; n is 1..LINK_PLACED_MAX. */
+void link_data_head(uint8_t out[LINK_DATA_HEAD], uint64_t session, uint32_t n, size_t frame_bytes);
+void link_body_head(uint8_t out[LINK_BODY_HEAD], size_t body_bytes);

@@ -90,3 +90,55 @@ void outbox_close(struct outbox *o, struct link_ref link, uint64_t session, uint
     link_write_close(&o->w, session, code, span_text(reason));
     end(o, link, start);
 }
+
+void outbox_begin(struct outbox *o, struct link_ref link, uint64_t session)
+{
+    ASSERT(!o->open);
+    o->open = true;
+    o->open_link = link;
+    o->open_session = session;
+    o->open_bodies = 0;
+}
+
+/* Close the link frame that is open, if it has a body. */
+static void placed_end(struct outbox *o)
+{
+    if (o->open_bodies == 0)
+        return;
+    link_data_head(o->w.p + o->open_start, o->open_session, o->open_bodies,
+                   o->w.len - o->open_start);
+    end(o, o->open_link, o->open_start);
+    o->open_bodies = 0;
+}
+
+uint8_t *outbox_room(struct outbox *o, size_t most)
+{
+    size_t bytes = most + LINK_BODY_HEAD + OUTBOX_OVERHANG;
+
+    ASSERT(o->open);
+    ASSERT(most <= PROTO_BATCH_MAX + OUTBOX_OVERHANG);
+    if (o->open_bodies == LINK_PLACED_MAX || o->w.cap - o->w.len < bytes + LINK_DATA_HEAD ||
+        (o->open_bodies > 0 && o->w.len - o->open_start + bytes > LINK_FRAME_MAX))
+        placed_end(o);
+    if (o->open_bodies == 0) {
+        o->open_start = begin(o, bytes + LINK_DATA_HEAD);
+        return o->w.p + o->open_start + LINK_DATA_HEAD + LINK_BODY_HEAD;
+    }
+    return o->w.p + o->w.len + LINK_BODY_HEAD;
+}
+
+void outbox_put(struct outbox *o, size_t bytes)
+{
+    if (o->open_bodies == 0)
+        o->w.len += LINK_DATA_HEAD;
+    link_body_head(o->w.p + o->w.len, bytes);
+    o->w.len += LINK_BODY_HEAD + bytes;
+    o->open_bodies++;
+}
+
+void outbox_end(struct outbox *o)
+{
+    ASSERT(o->open);
+    placed_end(o);
+    o->open = false;
+}

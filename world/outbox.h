@@ -29,6 +29,13 @@ struct outbox {
     outbox_drain_fn *drain;
     void *arg;
     uint64_t frames, bytes; /* since the start */
+
+    /* The frame that is being laid in place. */
+    struct link_ref open_link;
+    uint64_t open_session;
+    size_t open_start;
+    uint32_t open_bodies; /* in it so far */
+    bool open;
 };
 
 /* E_NOMEM. */
@@ -47,3 +54,15 @@ void outbox_data_many(struct outbox *o, struct link_ref link, const uint64_t *se
 /* End a session at the gateway; `code` 0: it is unknown here. */
 void outbox_close(struct outbox *o, struct link_ref link, uint64_t session, uint32_t code,
                   const char *reason);
+
+/* Lay bodies for one session in place: begin, then for each body room and put, then end. They
+ * travel in one link frame, in more only where one would pass LINK_FRAME_MAX or
+ * LINK_PLACED_MAX bodies. Nothing else is written between begin and end. */
+void outbox_begin(struct outbox *o, struct link_ref link, uint64_t session);
+/* Where the next body may be laid: [most] bytes, most <= PROTO_BATCH_MAX + OUTBOX_OVERHANG. */
+uint8_t *outbox_room(struct outbox *o, size_t most);
+/* It has this many bytes; at least one. */
+void outbox_put(struct outbox *o, size_t bytes);
+void outbox_end(struct outbox *o);
+
+#define OUTBOX_OVERHANG 64 /* bytes beyond a body that may be overwritten while it is laid */

@@ -3,6 +3,7 @@
 
 #include "world/interest/fanout.h"
 #include "world/interest/pause.h"
+#include "world/interest/wire.h"
 
 /* Ends a phase: adds the time since `*at` to its histogram. */
 static void phase_end(struct world *w, enum world_phase phase, int64_t *at)
@@ -64,7 +65,7 @@ void tick_run(struct world *w, struct mono now)
     phase_end(w, PHASE_GRID, &at);
     sight_phase(w);
     phase_end(w, PHASE_SIGHT, &at);
-    fanout_decide(w, from);
+    wire_decide(w, from);
     phase_end(w, PHASE_EVENTS, &at);
     fanout_tell(w);
     sight_settle(&w->sight, &w->entities);

@@ -96,13 +96,10 @@ static int rooms_init(struct world *w)
         return E_NOMEM;
     w->tells = calloc(cap, sizeof(*w->tells));
     w->jumped = calloc(cap, sizeof(*w->jumped));
-    w->batch = malloc(WORLD_BATCH_BYTES);
-    w->moves = malloc(PROTO_BATCH_MAX);
     w->fan.told = calloc((size_t)cap / 64 + 1, sizeof(*w->fan.told));
     w->fan.ids = calloc(cap, sizeof(*w->fan.ids));
     w->fan.tails = calloc(cap, sizeof(*w->fan.tails));
-    if (!w->tells || !w->jumped || !w->batch || !w->moves || !w->fan.told || !w->fan.ids ||
-        !w->fan.tails)
+    if (!w->tells || !w->jumped || !w->fan.told || !w->fan.ids || !w->fan.tails)
         return E_NOMEM;
     return 0;
 }
@@ -145,8 +142,6 @@ void world_destroy(struct world *w)
     free(w->fan.told);
     free(w->fan.ids);
     free(w->fan.tails);
-    free(w->moves);
-    free(w->batch);
     free(w->jumped);
     free(w->tells);
     message_reader_destroy(w->reader);

@@ -83,8 +83,6 @@ struct world {
     struct schedule schedule;
     struct outbox outbox;
     struct arena scratch; /* empty outside a tick and a request */
-    uint8_t *batch;       /* [WORLD_BATCH_BYTES] bodies of the viewer at hand */
-    uint8_t *moves;       /* [PROTO_BATCH_MAX] its packed records */
     struct message_reader *reader;
 
     uint32_t tick;   /* number of the last tick; the first is 1 */
@@ -94,7 +92,6 @@ struct world {
     struct hist tick_ns;
 };
 
-#define WORLD_BATCH_BYTES (3 * PROTO_BATCH_MAX)
 /* Scratch: the diffs of a tick, and what one viewer's batch needs of each entity beside them. */
 #define WORLD_SCRATCH_BYTES (32u << 20)
 

@@ -3,6 +3,7 @@
  * May touch: tests/world_rig, world/state/entity, world/interest/fanout.
  */
 #include "world/interest/fanout.h"
+#include "world/interest/wire.h"
 
 #include "tests/leak.h"
 #include "tests/world_rig.h"
@@ -82,17 +83,17 @@ Test(fanout, a_batch_above_one_mebibyte_is_split_in_each_of_its_kinds, .timeout 
 Test(fanout, what_has_to_be_told_is_what_differs)
 {
     struct entity_wire a = {.qx = 10, .qy = -10, .dir = 3, .speed = 4}, b = a;
-    cr_assert_eq(fanout_changes(&a, &b), 0);
+    cr_assert_eq(wire_changes(&a, &b), 0);
     b.dir = 5;
-    cr_assert(fanout_changes(&a, &b) & EVENT_TELL_DIR);
-    cr_assert_not(fanout_changes(&a, &b) & (EVENT_TELL_SPEED | EVENT_TELL_FAR));
+    cr_assert(wire_changes(&a, &b) & EVENT_TELL_DIR);
+    cr_assert_not(wire_changes(&a, &b) & (EVENT_TELL_SPEED | EVENT_TELL_FAR));
     b = a;
     b.speed = 5;
-    cr_assert(fanout_changes(&a, &b) & EVENT_TELL_SPEED);
-    cr_assert_not(fanout_changes(&a, &b) & (EVENT_TELL_DIR | EVENT_TELL_FAR));
+    cr_assert(wire_changes(&a, &b) & EVENT_TELL_SPEED);
+    cr_assert_not(wire_changes(&a, &b) & (EVENT_TELL_DIR | EVENT_TELL_FAR));
     b = a;
     b.qx++;
-    cr_assert(fanout_changes(&a, &b) & EVENT_TELL_PLACE);
+    cr_assert(wire_changes(&a, &b) & EVENT_TELL_PLACE);
 }
 
 Test(fanout, sixteen_thousand_three_hundred_and_eighty_four_quanta_are_far)
@@ -102,12 +103,12 @@ Test(fanout, sixteen_thousand_three_hundred_and_eighty_four_quanta_are_far)
         struct entity_wire a = {.qx = at[i], .qy = at[i]}, b = a;
         b.qx = a.qx + PROTO_WRAP_QUANTA - 1;
         b.qy = a.qy - (PROTO_WRAP_QUANTA - 1);
-        cr_assert_not(fanout_changes(&a, &b) & EVENT_TELL_FAR);
+        cr_assert_not(wire_changes(&a, &b) & EVENT_TELL_FAR);
         b.qx++;
-        cr_assert(fanout_changes(&a, &b) & EVENT_TELL_FAR);
+        cr_assert(wire_changes(&a, &b) & EVENT_TELL_FAR);
         b.qx = a.qx;
         b.qy--;
-        cr_assert(fanout_changes(&a, &b) & EVENT_TELL_FAR);
-        cr_assert(fanout_changes(&b, &a) & EVENT_TELL_FAR);
+        cr_assert(wire_changes(&a, &b) & EVENT_TELL_FAR);
+        cr_assert(wire_changes(&b, &a) & EVENT_TELL_FAR);
     }
 }

@@ -1,161 +1,17 @@
 /* world/interest/fanout.c: see the header.
  *
- *   dirty ─► decide ─► events (sorted) ─► encode ─► tells[slot]     once a mover
- *   diffs, known lists, tells ─► viewer ─► remove, add, move ─► outbox     once a viewer
- *
- * All viewers of an entity are told in the same tick, so what they were last told is kept once, at
- * the entity. That holds for a newcomer too: whoever is shown an entity whose small change was
- * still waiting makes it be told to the others in that tick.
+ *   events ─► encode ─► tells[slot]                                      once a mover
+ *   a block's candidates ─► ids, tails, told bits                        once a block
+ *   diff, stay bits or list ─► remove, add, move ─► outbox, in place     once a viewer
  */
 #include "world/interest/fanout.h"
 
-#include "proto/link.h"
 #include "world/interest/pause.h"
+#include "world/interest/wire.h"
 
-#define BODY_HEAD 64 /* bytes of a body around its entities, ids or records, at most */
+#define BODY_HEAD 64 /* bytes of a body around its entities or ids, at most */
 
-/* The batch of the viewer at hand: bodies in w->batch, not sent yet. */
-struct batch {
-    struct world *w;
-    const struct session *to;
-    struct span bodies[LINK_BODIES_MAX];
-    uint32_t n;
-    size_t used; /* bytes of w->batch */
-};
-
-static bool far_apart(int32_t a, int32_t b)
-{
-    return a < b ? b - a >= PROTO_WRAP_QUANTA : a - b >= PROTO_WRAP_QUANTA;
-}
-
-static bool wire_far(const struct entity_wire *a, const struct entity_wire *b)
-{
-    return far_apart(a->qx, b->qx) || far_apart(a->qy, b->qy);
-}
-
-struct entity_wire fanout_wire(const struct world *w, uint32_t slot)
-{
-    const struct entities *e = &w->entities;
-
-    return (struct entity_wire){
-        .qx = (int32_t)aoi_move_quantise(e->x[slot], w->config.quantum),
-        .qy = (int32_t)aoi_move_quantise(e->y[slot], w->config.quantum),
-        .dir = aoi_move_dir(e->dir[slot]),
-        .speed = aoi_move_speed(e->speed[slot], w->config.max_speed),
-    };
-}
-
-uint8_t fanout_changes(const struct entity_wire *told, const struct entity_wire *now)
-{
-    uint8_t tell = 0;
-
-    if (told->qx != now->qx || told->qy != now->qy)
-        tell |= EVENT_TELL_PLACE;
-    if (told->dir != now->dir)
-        tell |= EVENT_TELL_PLACE | EVENT_TELL_DIR;
-    if (told->speed != now->speed)
-        tell |= EVENT_TELL_PLACE | EVENT_TELL_SPEED;
-    if (wire_far(told, now))
-        tell |= EVENT_TELL_FAR;
-    return tell;
-}
-
-/* May this change wait for more? */
-static bool may_wait(const struct world *w, uint32_t slot, uint8_t tell)
-{
-    const struct entities *e = &w->entities;
-    const struct entity_told *t = &e->told[slot];
-    double dx = e->x[slot] - t->x, dy = e->y[slot] - t->y, epsilon = w->config.move_epsilon;
-
-    if (tell & (EVENT_TELL_SPEED | EVENT_TELL_FAR))
-        return false;
-    if (dx * dx + dy * dy >= epsilon * epsilon)
-        return false;
-    if (motion_angle(e->dir[slot], t->dir) >= w->dir_epsilon)
-        return false;
-    if (e->seen_new[slot] == w->tick)
-        return false;
-    return w->config.update_interval > 0 &&
-           (t->pending_since == 0 || w->tick - t->pending_since < w->config.update_interval);
-}
-
-/* What viewers are told of it now (EVENT_TELL_*), keeping the books of what they were told. */
-static uint8_t settle(struct world *w, uint32_t slot, bool *waits)
-{
-    struct entities *e = &w->entities;
-    struct entity_told *t = &e->told[slot];
-    struct entity_wire now = fanout_wire(w, slot);
-    bool fresh = (e->flags[slot] & ENTITY_NEW) != 0;
-    uint8_t tell = fresh ? 0 : fanout_changes(&t->wire, &now);
-
-    *waits = false;
-    if (tell != 0 && may_wait(w, slot, tell)) {
-        if (t->pending_since == 0)
-            t->pending_since = w->tick;
-        *waits = true;
-        return 0;
-    }
-    t->pending_since = 0;
-    if (fresh || tell != 0)
-        *t = (struct entity_told){now, e->x[slot], e->y[slot], e->dir[slot], 0};
-    return tell;
-}
-
-static void add_events(struct world *w, uint32_t slot, uint32_t from, uint8_t tell)
-{
-    const struct entities *e = &w->entities;
-    struct event ev = {
-        .who = entities_ref(e, slot),
-        .id = e->id[slot],
-        .from = from,
-        .to = w->scene.grid.cell[slot],
-        .tick = w->tick,
-        .x = e->x[slot],
-        .y = e->y[slot],
-        .dir = e->dir[slot],
-        .speed = e->speed[slot],
-    };
-
-    if (from != ev.to) {
-        if (from != GRID_NONE)
-            events_add(&w->events, EVENT_LEAVE, &ev);
-        ev.tell = tell;
-        events_add(&w->events, EVENT_ENTER, &ev);
-    } else if (tell != 0) {
-        ev.tell = tell;
-        events_add(&w->events, EVENT_UPDATE, &ev);
-    }
-}
-
-void fanout_decide(struct world *w, const uint32_t *from)
-{
-    struct entities *e = &w->entities;
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < e->dirty_count; i++) {
-        uint32_t slot = e->dirty[i];
-        bool waits;
-        uint8_t tell;
-
-        if (!(e->flags[slot] & ENTITY_DIRTY))
-            continue;
-        tell = settle(w, slot, &waits);
-        add_events(w, slot, from[i], tell);
-        e->flags[slot] = waits ? ENTITY_DIRTY : 0;
-        if (waits) {
-            e->dirty_at[slot] = n;
-            e->dirty[n++] = slot;
-        }
-    }
-    e->dirty_count = n;
-    events_sort(&w->events);
-}
-
-struct aoi_move_tail fanout_tail(const struct entity_wire *wire, uint8_t tell)
-{
-    return aoi_move_tail(wire->qx, wire->qy, tell & EVENT_TELL_DIR, wire->dir,
-                         tell & EVENT_TELL_SPEED, wire->speed);
-}
+/* --- once a tick --------------------------------------------------------------------------- */
 
 static void encode(struct world *w, const struct event *ev)
 {
@@ -167,14 +23,14 @@ static void encode(struct world *w, const struct event *ev)
         w->events.stale++;
         return;
     }
-    w->tells[slot] = fanout_tail(&w->entities.told[slot].wire, ev->tell);
+    w->tells[slot] = wire_tail(&w->entities.told[slot].wire, ev->tell);
     if (ev->tell & EVENT_TELL_FAR) {
         w->jumped[slot] = 1;
         w->n_jumped++;
     }
 }
 
-static void fanout_encode(struct world *w)
+static void encode_all(struct world *w)
 {
     for (int type = EVENT_ENTER; type <= EVENT_UPDATE; type++) {
         for (uint32_t i = 0; i < w->events.n[type]; i++)
@@ -182,7 +38,7 @@ static void fanout_encode(struct world *w)
     }
 }
 
-static void fanout_clear(struct world *w)
+static void clear(struct world *w)
 {
     for (int type = EVENT_ENTER; type <= EVENT_UPDATE; type++) {
         for (uint32_t i = 0; i < w->events.n[type]; i++) {
@@ -196,39 +52,28 @@ static void fanout_clear(struct world *w)
     events_clear(&w->events);
 }
 
+/* --- one viewer's batch -------------------------------------------------------------------- */
+
 /* A viewer that had to wait may still know who ended, and another stands in that slot now. */
 static bool knows_living(const struct world *w, uint64_t key)
 {
     return w->entities.id[known_slot(key)] == known_id(key);
 }
 
-/* --- one viewer's batch -------------------------------------------------------------------- */
-
-static void batch_send(struct batch *b)
+static void put_message(struct world *w, const struct message *m)
 {
-    if (b->n > 0)
-        outbox_data(&b->w->outbox, b->to->link, b->to->sid, b->bodies, b->n);
-    b->n = 0;
-    b->used = 0;
+    struct span_writer out =
+        span_writer_of(outbox_room(&w->outbox, PROTO_BATCH_MAX), PROTO_BATCH_MAX);
+
+    message_write(&out, m);
+    ASSERT(!out.full);
+    outbox_put(&w->outbox, out.len);
 }
 
-static void batch_add(struct batch *b, const struct message *m)
-{
-    struct span_writer w;
-
-    if (b->n == LINK_BODIES_MAX || WORLD_BATCH_BYTES - b->used < PROTO_BATCH_MAX)
-        batch_send(b);
-    w = span_writer_of(b->w->batch + b->used, PROTO_BATCH_MAX);
-    message_write(&w, m);
-    ASSERT(!w.full);
-    b->bodies[b->n++] = span_written(&w);
-    b->used += w.len;
-}
-
-static void batch_removes(struct batch *b, const uint64_t *keys, uint32_t n)
+static void put_removes(struct world *w, const uint64_t *keys, uint32_t n)
 {
     const uint32_t most = (PROTO_BATCH_MAX - BODY_HEAD) / 5; /* a uint32 takes 5 bytes */
-    uint32_t *ids = arena_take(&b->w->scratch, n * sizeof(*ids));
+    uint32_t *ids = arena_take(&w->scratch, n * sizeof(*ids));
 
     ASSERT(ids); /* sight left room */
     for (uint32_t i = 0; i < n; i++)
@@ -237,12 +82,12 @@ static void batch_removes(struct batch *b, const uint64_t *keys, uint32_t n)
         struct message m = {.cmd = CMD_AOI_REMOVE};
 
         some = n - at < most ? n - at : most;
-        m.aoi_remove.tick = b->w->tick;
+        m.aoi_remove.tick = w->tick;
         m.aoi_remove.ids = ids + at;
         m.aoi_remove.count = some;
-        batch_add(b, &m);
+        put_message(w, &m);
     }
-    b->w->metrics.aoi_removes += n;
+    w->metrics.aoi_removes += n;
 }
 
 static struct message_entity entity_message(const struct entities *e, uint32_t slot)
@@ -266,14 +111,14 @@ static size_t entity_bytes(const struct message_entity *e)
     return 1 + 5 + 5 + 2 + e->name.n + 4 * 9;
 }
 
-static void batch_adds(struct batch *b, const uint64_t *keys, uint32_t n)
+static void put_adds(struct world *w, const uint64_t *keys, uint32_t n)
 {
-    struct message_entity *list = arena_take(&b->w->scratch, n * sizeof(*list));
+    struct message_entity *list = arena_take(&w->scratch, n * sizeof(*list));
     uint32_t at = 0;
 
     ASSERT(list); /* sight left room */
     for (uint32_t i = 0; i < n; i++)
-        list[i] = entity_message(&b->w->entities, known_slot(keys[i]));
+        list[i] = entity_message(&w->entities, known_slot(keys[i]));
     while (at < n) {
         struct message m = {.cmd = CMD_AOI_ADD};
         size_t bytes = BODY_HEAD;
@@ -281,24 +126,58 @@ static void batch_adds(struct batch *b, const uint64_t *keys, uint32_t n)
 
         while (end < n && bytes + entity_bytes(&list[end]) <= PROTO_BATCH_MAX)
             bytes += entity_bytes(&list[end++]);
-        m.aoi_add.tick = b->w->tick;
+        m.aoi_add.tick = w->tick;
         m.aoi_add.entities = list + at;
         m.aoi_add.count = end - at;
-        batch_add(b, &m);
+        put_message(w, &m);
         at = end;
     }
-    b->w->metrics.aoi_adds += n;
+    w->metrics.aoi_adds += n;
 }
 
-static void batch_moves(struct batch *b, size_t bytes)
-{
-    struct message m = {.cmd = CMD_AOI_MOVE};
+/* Records, laid in place in the outbox. */
+struct records {
+    struct world *w;
+    uint8_t *body; /* where the body began; NULL: none is begun */
+    uint8_t *at, *end;
+    uint32_t previous; /* id */
+    uint32_t n;
+    bool wide;
+};
 
-    if (bytes == 0)
+/* Begin a body for up to `n` records. */
+static void records_begin(struct records *r, uint32_t n)
+{
+    size_t most = (size_t)n * AOI_MOVE_RECORD_MAX;
+
+    r->wide = most > UINT16_MAX;
+    if (most > PROTO_BATCH_MAX - AOI_MOVE_HEAD(true))
+        most = PROTO_BATCH_MAX - AOI_MOVE_HEAD(true);
+    r->body = outbox_room(&r->w->outbox, most + AOI_MOVE_HEAD(r->wide));
+    r->at = r->body + AOI_MOVE_HEAD(r->wide);
+    r->end = r->at + most;
+    r->previous = 0;
+}
+
+static void records_end(struct records *r)
+{
+    const uint8_t *first = r->body + AOI_MOVE_HEAD(r->wide);
+
+    if (r->at == first)
         return;
-    m.aoi_move.tick = b->w->tick;
-    m.aoi_move.moves = span_of(b->w->moves, bytes);
-    batch_add(b, &m);
+    aoi_move_head(r->body, r->w->tick, (size_t)(r->at - first), r->wide);
+    outbox_put(&r->w->outbox, (size_t)(r->at - r->body));
+}
+
+static inline void records_put(struct records *r, uint32_t id, const struct aoi_move_tail *t)
+{
+    if ((size_t)(r->end - r->at) < AOI_MOVE_RECORD_MAX) { /* full: another body */
+        records_end(r);
+        records_begin(r, UINT32_MAX);
+    }
+    r->at += aoi_move_put_wide(r->at, id, r->previous, t);
+    r->previous = id;
+    r->n++;
 }
 
 /* Lay what is told of each candidate of a block, once for all its viewers. */
@@ -325,29 +204,10 @@ static void block_lay(struct world *w, const struct sight_block *block)
     }
 }
 
-/* Records go to w->moves; a full one is told and begun anew. */
-struct records {
-    struct batch *b;
-    size_t used;
-    uint32_t previous, n;
-};
-
-static void records_put(struct records *r, uint32_t id, const struct aoi_move_tail *t)
-{
-    if (r->used + AOI_MOVE_RECORD_MAX > PROTO_BATCH_MAX - BODY_HEAD) {
-        batch_moves(r->b, r->used);
-        r->used = 0;
-        r->previous = 0;
-    }
-    r->used += aoi_move_put(r->b->w->moves + r->used, id, r->previous, t);
-    r->previous = id;
-    r->n++;
-}
-
 /* Records of those who stay, by mask. */
 static void staying_by_mask(struct records *r, const struct sight_result *result)
 {
-    const struct world_fan *fan = &r->b->w->fan;
+    const struct world_fan *fan = &r->w->fan;
     uint32_t words = (result->block->n + 63) / 64;
 
     for (uint32_t i = 0; i < words; i++) {
@@ -364,7 +224,7 @@ static void staying_by_mask(struct records *r, const struct sight_result *result
 static void staying_by_list(struct records *r, const struct sight_result *result,
                             struct pause_cursor *past)
 {
-    struct world *w = r->b->w;
+    struct world *w = r->w;
     const uint64_t *keys = known_keys(&w->sight.known, result->viewer);
     const struct sight_diff *d = &result->diff;
     uint32_t n = known_count(&w->sight.known, result->viewer), added = 0;
@@ -378,7 +238,7 @@ static void staying_by_list(struct records *r, const struct sight_result *result
             continue;
         } else if (past) {
             uint8_t tell = pause_changes(past, w, keys[i]);
-            struct aoi_move_tail own = fanout_tail(&w->entities.told[slot].wire, tell);
+            struct aoi_move_tail own = wire_tail(&w->entities.told[slot].wire, tell);
 
             if (tell != 0 && !(tell & EVENT_TELL_FAR))
                 records_put(r, known_id(keys[i]), &own);
@@ -388,16 +248,17 @@ static void staying_by_list(struct records *r, const struct sight_result *result
     }
 }
 
-static void batch_staying(struct batch *b, const struct sight_result *r, struct pause_cursor *past)
+static void put_staying(struct world *w, const struct sight_result *r, struct pause_cursor *past)
 {
-    struct records records = {.b = b};
+    struct records records = {.w = w};
 
+    records_begin(&records, w->sight.count[r->viewer]);
     if (r->block)
         staying_by_mask(&records, r);
     else
         staying_by_list(&records, r, past);
-    batch_moves(b, records.used);
-    b->w->metrics.aoi_moves += records.n;
+    records_end(&records);
+    w->metrics.aoi_moves += records.n;
 }
 
 /* Merge two ascending lists of keys; `out` has room for both. */
@@ -479,7 +340,6 @@ static struct sight_diff with_jumped(struct world *w, const struct sight_result 
 static void tell_viewer(void *arg, const struct sight_result *r)
 {
     struct world *w = arg;
-    struct batch b = {.w = w};
     struct session *s;
     struct sight_diff d = r->diff;
     struct pause_cursor cursor, *past = NULL;
@@ -491,19 +351,19 @@ static void tell_viewer(void *arg, const struct sight_result *r)
         return;
     if (!sessions_find(&w->sessions, w->entities.cold[r->viewer].session, &s))
         return;
-    b.to = s;
     if (pause_resuming(w, r->viewer))
         past = &cursor;
+    outbox_begin(&w->outbox, s->link, s->sid);
     pause_cursor_start(&cursor, w, r->viewer);
     if (past || w->n_jumped > 0)
         d = with_jumped(w, r, past);
     if (d.n_gone > 0)
-        batch_removes(&b, d.gone, d.n_gone);
+        put_removes(w, d.gone, d.n_gone);
     if (d.n_added > 0)
-        batch_adds(&b, d.added, d.n_added);
+        put_adds(w, d.added, d.n_added);
     pause_cursor_start(&cursor, w, r->viewer);
-    batch_staying(&b, r, past);
-    batch_send(&b);
+    put_staying(w, r, past);
+    outbox_end(&w->outbox);
     if (past)
         pause_forget(w, r->viewer);
     arena_rewind(&w->scratch, mark);
@@ -511,8 +371,8 @@ static void tell_viewer(void *arg, const struct sight_result *r)
 
 void fanout_tell(struct world *w)
 {
-    fanout_encode(w);
+    encode_all(w);
     w->fan.block = NULL;
     sight_tell(&w->sight, &w->entities, tell_viewer, w);
-    fanout_clear(w);
+    clear(w);
 }

@@ -25,7 +25,8 @@ struct known {
     uint64_t free[KNOWN_CLASSES]; /* heads of chunk lists, index + 1; 0: empty */
     struct known_list *lists;     /* [viewers] */
     uint32_t viewers;
-    uint64_t pairs; /* keys in all lists */
+    uint64_t *order; /* [viewers] for compacting */
+    uint64_t pairs;  /* keys in all lists */
 };
 
 static inline uint64_t known_key(uint32_t id, uint32_t slot)
@@ -66,3 +67,8 @@ void known_merge(struct known *k, uint32_t viewer, uint32_t kept, const uint64_t
 /* Empty it and give its chunk back. Returns how many pairs ended. */
 uint32_t known_clear(struct known *k, uint32_t viewer);
 bool known_has(const struct known *k, uint32_t viewer, uint64_t key);
+/* Lay all lists side by side, each in the smallest chunk that holds it. Costs a move of all keys.
+ */
+void known_compact(struct known *k);
+/* Sort keys in place, without memory of its own, since libc's may ask for some. */
+void known_sort(uint64_t *keys, uint32_t n);

@@ -4,7 +4,7 @@
 #include "world/interest/pause.h"
 
 #include "common/err.h"
-#include "world/interest/fanout.h"
+#include "world/interest/wire.h"
 
 static uint64_t pack_place(const struct entity_wire *w)
 {
@@ -121,10 +121,10 @@ void pause_look(struct world *w, uint32_t viewer)
         }
         if (w->entities.id[slot] != known_id(keys[i]))
             continue;
-        now = fanout_wire(w, slot);
+        now = wire_of(w, slot);
         if (pause_changes(&c, w, keys[i]) & EVENT_TELL_FAR)
             w->entities.seen_new[slot] = w->tick;
-        else if (fanout_changes(&c.told, &now) & EVENT_TELL_FAR)
+        else if (wire_changes(&c.told, &now) & EVENT_TELL_FAR)
             w->entities.seen_new[slot] = w->tick;
     }
 }
@@ -146,5 +146,5 @@ uint8_t pause_changes(struct pause_cursor *c, const struct world *w, uint64_t ke
     c->told = unpack(c->words + c->at * PAUSE_WORDS);
     if (c->words[c->at * PAUSE_WORDS + 2] >> 32 != w->entities.slots.gen[known_slot(key)])
         return EVENT_TELL_PLACE | EVENT_TELL_FAR;
-    return fanout_changes(&c->told, &w->entities.told[known_slot(key)].wire);
+    return wire_changes(&c->told, &w->entities.told[known_slot(key)].wire);
 }

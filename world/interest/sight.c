@@ -200,7 +200,7 @@ static uint32_t note_moved(struct sight *s, struct entities *e)
         places_note(&s->places, e, slot, places_is_jump(&s->places, e, slot));
         s->moved[s->n_moved++] = slot;
     }
-    sight_sort_keys(s->keys, n_fresh);
+    known_sort(s->keys, n_fresh);
     for (uint32_t i = 0; i < n_fresh; i++)
         s->fresh[i] = known_slot(s->keys[i]);
     return n_fresh;
@@ -210,6 +210,8 @@ void sight_run(struct sight *s, struct entities *e, const struct grid *g, struct
                uint32_t tick)
 {
     s->n_blocks = s->n_views = 0;
+    if (s->n_again > 0) /* there may be room enough, but scattered */
+        known_compact(&s->known);
     if (!keeps_lists(s)) {
         uint32_t n_fresh = note_moved(s, e);
 

@@ -136,7 +136,6 @@ typedef void sight_tell_fn(void *arg, const struct sight_result *r);
 void sight_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, void *arg);
 /* The tick is over: places now become places before. */
 void sight_settle(struct sight *s, const struct entities *e);
-
 /* For sight's own files. */
 struct sight_work;
 int sight_work_create(uint32_t cap, struct sight_work **out) MUST_CHECK;
@@ -146,4 +145,3 @@ void sight_mask_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, v
 void sight_list_look(struct sight *s, struct entities *e, const struct grid *g,
                      struct arena *scratch, uint32_t viewer, uint32_t tick);
 void sight_set_again(struct sight *s, uint32_t viewer, bool again);
-void sight_sort_keys(uint64_t *keys, uint32_t n);

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define SIGHT_INSERTION 24 /* keys up to which insertion sorts faster than a heap */
-
 /* One look at one viewer. */
 struct look {
     struct sight *s;
@@ -22,47 +20,6 @@ struct look {
     uint64_t *gone, *added;
     uint32_t kept, n_gone, n_added;
 };
-
-static void sift(uint64_t *keys, uint32_t from, uint32_t n)
-{
-    uint64_t key = keys[from];
-    uint32_t at = from, child;
-
-    while ((child = 2 * at + 1) < n) {
-        if (child + 1 < n && keys[child + 1] > keys[child])
-            child++;
-        if (keys[child] <= key)
-            break;
-        keys[at] = keys[child];
-        at = child;
-    }
-    keys[at] = key;
-}
-
-/* In place and without memory of its own, since libc's may ask for some. */
-void sight_sort_keys(uint64_t *keys, uint32_t n)
-{
-    if (n <= SIGHT_INSERTION) {
-        for (uint32_t i = 1; i < n; i++) {
-            uint64_t key = keys[i];
-            uint32_t at = i;
-
-            for (; at > 0 && keys[at - 1] > key; at--)
-                keys[at] = keys[at - 1];
-            keys[at] = key;
-        }
-        return;
-    }
-    for (uint32_t i = n / 2; i > 0; i--)
-        sift(keys, i - 1, n);
-    for (uint32_t last = n - 1; last > 0; last--) {
-        uint64_t key = keys[last];
-
-        keys[last] = keys[0];
-        keys[0] = key;
-        sift(keys, 0, last);
-    }
-}
 
 static double distance2(const struct look *l, uint32_t slot)
 {
@@ -110,7 +67,7 @@ static void look_around(struct look *l, const struct grid *g)
         for (uint32_t cx = b.cx0; cx <= b.cx1; cx++)
             look_cell(l, g, grid_index(g, cx, cy));
     }
-    sight_sort_keys(l->added, l->n_added);
+    known_sort(l->added, l->n_added);
 }
 
 /* Store what the look found; those for whom there is no room wait. */

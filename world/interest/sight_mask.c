@@ -215,7 +215,7 @@ static void list_changed(const struct block *b, uint32_t words, struct found *f)
             k->added[f->n_added++] = key_of(b, w * 64 + (uint32_t)__builtin_ctzll(bits));
     }
     if (listed > 0)
-        sight_sort_keys(k->gone, f->n_gone);
+        known_sort(k->gone, f->n_gone);
 }
 
 /* Look at one viewer of the block: k->stay, k->gone and k->added say what it is told. */

@@ -1,0 +1,139 @@
+/* world/interest/wire.c: see the header.
+ *
+ *   dirty ─► decide ─► events (sorted), told
+ */
+#include "world/interest/wire.h"
+
+static bool far_apart(int32_t a, int32_t b)
+{
+    return a < b ? b - a >= PROTO_WRAP_QUANTA : a - b >= PROTO_WRAP_QUANTA;
+}
+
+static bool is_far(const struct entity_wire *a, const struct entity_wire *b)
+{
+    return far_apart(a->qx, b->qx) || far_apart(a->qy, b->qy);
+}
+
+struct entity_wire wire_of(const struct world *w, uint32_t slot)
+{
+    const struct entities *e = &w->entities;
+
+    return (struct entity_wire){
+        .qx = (int32_t)aoi_move_quantise(e->x[slot], w->config.quantum),
+        .qy = (int32_t)aoi_move_quantise(e->y[slot], w->config.quantum),
+        .dir = aoi_move_dir(e->dir[slot]),
+        .speed = aoi_move_speed(e->speed[slot], w->config.max_speed),
+    };
+}
+
+uint8_t wire_changes(const struct entity_wire *told, const struct entity_wire *now)
+{
+    uint8_t tell = 0;
+
+    if (told->qx != now->qx || told->qy != now->qy)
+        tell |= EVENT_TELL_PLACE;
+    if (told->dir != now->dir)
+        tell |= EVENT_TELL_PLACE | EVENT_TELL_DIR;
+    if (told->speed != now->speed)
+        tell |= EVENT_TELL_PLACE | EVENT_TELL_SPEED;
+    if (is_far(told, now))
+        tell |= EVENT_TELL_FAR;
+    return tell;
+}
+
+/* May this change wait for more? */
+static bool may_wait(const struct world *w, uint32_t slot, uint8_t tell)
+{
+    const struct entities *e = &w->entities;
+    const struct entity_told *t = &e->told[slot];
+    double dx = e->x[slot] - t->x, dy = e->y[slot] - t->y, epsilon = w->config.move_epsilon;
+
+    if (tell & (EVENT_TELL_SPEED | EVENT_TELL_FAR))
+        return false;
+    if (dx * dx + dy * dy >= epsilon * epsilon)
+        return false;
+    if (motion_angle(e->dir[slot], t->dir) >= w->dir_epsilon)
+        return false;
+    if (e->seen_new[slot] == w->tick)
+        return false;
+    return w->config.update_interval > 0 &&
+           (t->pending_since == 0 || w->tick - t->pending_since < w->config.update_interval);
+}
+
+/* What viewers are told of it now (EVENT_TELL_*), keeping the books of what they were told. */
+static uint8_t settle(struct world *w, uint32_t slot, bool *waits)
+{
+    struct entities *e = &w->entities;
+    struct entity_told *t = &e->told[slot];
+    struct entity_wire now = wire_of(w, slot);
+    bool fresh = (e->flags[slot] & ENTITY_NEW) != 0;
+    uint8_t tell = fresh ? 0 : wire_changes(&t->wire, &now);
+
+    *waits = false;
+    if (tell != 0 && may_wait(w, slot, tell)) {
+        if (t->pending_since == 0)
+            t->pending_since = w->tick;
+        *waits = true;
+        return 0;
+    }
+    t->pending_since = 0;
+    if (fresh || tell != 0)
+        *t = (struct entity_told){now, e->x[slot], e->y[slot], e->dir[slot], 0};
+    return tell;
+}
+
+static void add_events(struct world *w, uint32_t slot, uint32_t from, uint8_t tell)
+{
+    const struct entities *e = &w->entities;
+    struct event ev = {
+        .who = entities_ref(e, slot),
+        .id = e->id[slot],
+        .from = from,
+        .to = w->scene.grid.cell[slot],
+        .tick = w->tick,
+        .x = e->x[slot],
+        .y = e->y[slot],
+        .dir = e->dir[slot],
+        .speed = e->speed[slot],
+    };
+
+    if (from != ev.to) {
+        if (from != GRID_NONE)
+            events_add(&w->events, EVENT_LEAVE, &ev);
+        ev.tell = tell;
+        events_add(&w->events, EVENT_ENTER, &ev);
+    } else if (tell != 0) {
+        ev.tell = tell;
+        events_add(&w->events, EVENT_UPDATE, &ev);
+    }
+}
+
+void wire_decide(struct world *w, const uint32_t *from)
+{
+    struct entities *e = &w->entities;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < e->dirty_count; i++) {
+        uint32_t slot = e->dirty[i];
+        bool waits;
+        uint8_t tell;
+
+        if (!(e->flags[slot] & ENTITY_DIRTY))
+            continue;
+        tell = settle(w, slot, &waits);
+        add_events(w, slot, from[i], tell);
+        e->flags[slot] = waits ? ENTITY_DIRTY : 0;
+        if (waits) {
+            e->dirty_at[slot] = n;
+            e->dirty[n++] = slot;
+        }
+    }
+    e->dirty_count = n;
+    events_sort(&w->events);
+}
+
+struct aoi_move_tail wire_tail(const struct entity_wire *wire, uint8_t tell)
+{
+    return aoi_move_tail(wire->qx, wire->qy, tell & EVENT_TELL_DIR, wire->dir,
+                         tell & EVENT_TELL_SPEED, wire->speed);
+}
