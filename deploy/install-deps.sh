@@ -19,6 +19,8 @@ build|libevent-dev|event loop, sockets, timers
 build|libmsgpack-c-dev,libmsgpack-dev|the wire format, MessagePack
 test|libcriterion-dev|runs the unit tests
 test|libjansson-dev|reads the golden vectors
+test|python3|a client in another language
+test|python3-msgpack|the wire format, for that client
 lint|clang-format|the form of the code
 lint|cppcheck|static checks
 lint|clang|a second opinion on warnings, and libFuzzer
@@ -57,6 +59,8 @@ thing_is_there() {
             pkg-config --exists msgpack 2>/dev/null ;;
         libcriterion-dev) pkg-config --exists criterion 2>/dev/null ;;
         libjansson-dev) pkg-config --exists jansson 2>/dev/null ;;
+        python3) command -v python3 >/dev/null ;;
+        python3-msgpack) python3 -c 'import msgpack' 2>/dev/null ;;
         *) return 1 ;;
     esac
 }

@@ -12,6 +12,7 @@ PAIR_STOP_TENTHS=50   # one that has not ended 5 s after SIGTERM is killed
 pair_spawn() {
     pair_log=$1
     shift
+    : >"$pair_log" # before anybody looks for an address in it
     if setpriv --pdeathsig TERM true 2>/dev/null; then
         setpriv --pdeathsig TERM setsid "$@" >"$pair_log" 2>&1 </dev/null &
     else

@@ -200,9 +200,9 @@ check "deps: all is there: does well without root, sudo or apt" deps 0 build
 check "deps: and says nothing" [ ! -s "$dir/deps.out" ]
 machine full root apt old-names
 check "deps: installs what is missing only" deps 0 test
-check "deps: asks for the lists once, then installs both" [ "$(sed 's/.*Use-Pty=0 //' "$dir/apt.log")" = \
+check "deps: asks for the lists once, then installs all" [ "$(sed 's/.*Use-Pty=0 //' "$dir/apt.log")" = \
     "update
-install -y --no-install-recommends libcriterion-dev libjansson-dev" ]
+install -y --no-install-recommends libcriterion-dev libjansson-dev python3 python3-msgpack" ]
 check "deps: says what for" shown "$dir/deps.out" 'libcriterion-dev (runs the unit tests)'
 machine empty root apt old-names
 check "deps: an old Debian" deps 0 build

@@ -68,14 +68,19 @@ start() {
     running=
 }
 
+# The end of the log, indented, so that no total of its own can be taken for ours.
+show_log() {
+    tail -n $LOG_LINES "$log" | sed 's/^/    | /'
+}
+
 # settle: what every program is held to when it has ended. Call with the numbers known.
 settle() {
-    [ "$bad" = 0 ] || tail -n $LOG_LINES "$log"
+    [ "$bad" = 0 ] || show_log
     [ "$status" != 124 ] && [ "$status" != 137 ] || echo "$name: ended after $PROGRAM_SECONDS s"
     passed=$((passed + good))
     failed=$((failed + bad))
     if [ "$bad" = 0 ] && grep -aqE 'ERROR: [A-Za-z]*Sanitizer|runtime error: ' "$log"; then
-        tail -n $LOG_LINES "$log"
+        show_log
         fail "$name: a sanitizer reported (above)"
     fi
     left=$(end_leftovers)
@@ -136,6 +141,7 @@ for program in $FUZZ_PROGRAMS; do
 done
 single check-includes sh tests/lint/check-includes.sh
 single docs sh tests/lint/docs.sh check "$bin"
+script contract sh tests/e2e/run_contract.sh "$bin" "$build/contract"
 script lint-selftest sh tests/lint/selftest.sh
 script house sh tests/run-house.sh "$bin" "$build" "$build/house"
 

@@ -27,6 +27,7 @@ c_files=$(files -name '*.[ch]')
 code_files="$c_files $(files -name '*.def')"
 sh_files=$(files -name '*.sh')
 man_files=$(files -path './deploy/man/*')
+py_files=$(files -name '*.py')
 bash_files=$(files -path './.ci/*')
 text_files=$(files ! -name '*.json' ! -name '*.png' ! -name '*.bin' ! -name '*.svg' ! -path '*/corpus/*')
 
@@ -103,6 +104,19 @@ for file in $sh_files $bash_files; do
         *) sh -n "$file" 2>&1 ;;
     esac | sed "s|^|$file:1: |"
     sed -n 1,3p "$file" | grep -qF "# $file: " || echo "$file:1: does not open with # $file: what it is for"
+done >>"$findings"
+
+for file in $sh_files $bash_files $py_files Makefile; do
+    count=$(wc -l 2>/dev/null <"$file") || continue
+    [ "$count" -le $FILE_LINES ] || echo "$file:$count: $((count)) lines, at most $FILE_LINES in a file"
+done >>"$findings"
+
+for file in $py_files; do
+    sed -n 1,3p "$file" | grep -qF "\"\"\"$file: " ||
+        echo "$file:1: does not open with \"\"\"$file: what it is for"
+    ! command -v python3 >/dev/null ||
+        python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' "$file" 2>&1 |
+        sed -n "\$s|^|$file:1: |p"
 done >>"$findings"
 
 if [ -n "$man_files" ] && command -v groff >/dev/null; then

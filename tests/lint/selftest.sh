@@ -209,6 +209,14 @@ echo 'if then' >>"$tree/deploy/x.sh"
 lint "a script that does not parse" 'deploy/x.sh:1:'
 chmod -x "$tree/deploy/x.sh"
 lint "a script that may not be run" 'deploy/x.sh:1: has a #! but may not be run'
+seq 600 | sed 's/.*/:/' >>"$tree/deploy/x.sh"
+lint "a long script" 'deploy/x.sh:603: 603 lines, at most 600'
+echo 'print(1)' | put deploy/y.py
+lint "a Python file without a head" 'deploy/y.py:1: does not open with """deploy/y.py: '
+if command -v python3 >/dev/null; then
+    printf '"""deploy/y.py: something."""\nif:\n' | put deploy/y.py
+    lint "a Python file that does not parse" 'deploy/y.py:1: SyntaxError'
+fi
 if command -v clang-format >/dev/null; then
     printf 'int   g;\n' >>"$tree/core/b.c"
     lint "another form" 'core/b.c:10: not in the form of .clang-format'
