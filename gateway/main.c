@@ -5,6 +5,7 @@
 #include "gateway/gateway_main.h"
 
 #include "common/err.h"
+#include "common/io/notify.h"
 #include "common/log.h"
 #include "gateway/gateway_admin.h"
 #include "proto/message.h"
@@ -21,6 +22,7 @@ struct gateway_run {
     struct loop *loop;
     struct gateway *gateway;
     struct gateway_admin *admin; /* NULL: off */
+    struct notify *notify;       /* NULL: no service manager */
     int status;
 };
 
@@ -30,6 +32,7 @@ static void gateway_signalled(void *arg, int signo)
 
     log_line(LOG_INFO, "signal name=%s", sigabbrev_np(signo));
     if (!gateway_draining(run->gateway)) {
+        notify_stopping(run->notify);
         gateway_drain(run->gateway);
         return;
     }
@@ -75,15 +78,19 @@ static void gateway_run(struct gateway_run *run)
 
     if (r == 0)
         r = loop_signal_create(run->loop, SIGINT, gateway_signalled, run, &interrupt);
+    if (r == 0)
+        r = notify_create(run->loop, &run->notify);
     if (r == 0) {
         log_line(LOG_INFO, "listening on %s", gateway_addr(run->gateway));
         if (run->admin)
             log_line(LOG_INFO, "admin on %s", gateway_admin_addr(run->admin));
+        notify_ready(run->notify);
         loop_run(run->loop);
         gateway_log_books(run->gateway);
     } else {
-        run->status = gateway_complain("signals: ", err_text(r));
+        run->status = gateway_complain("cannot start: ", err_text(r));
     }
+    notify_destroy(run->notify);
     loop_signal_destroy(interrupt);
     loop_signal_destroy(terminate);
 }

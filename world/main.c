@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/io/loop.h"
 #include "common/io/net.h"
+#include "common/io/notify.h"
 #include "common/log.h"
 #include "proto/message.h"
 #include "world/edge/ticker.h"
@@ -44,6 +45,7 @@ struct program {
     struct ticker ticker;
     struct world_status status;
     struct world_admin *admin; /* NULL: off */
+    struct notify *notify;     /* NULL: no service manager */
     struct edge_metrics metrics;
     struct hist tick_ns; /* tick and hand-over to the links */
     bool draining;
@@ -101,6 +103,7 @@ static void on_signal(void *arg, int signo)
     }
     p->draining = true;
     log_line(LOG_INFO, "draining signal=%d", signo);
+    notify_stopping(p->notify);
     ticker_fini(&p->ticker);
     if (limit_ns != 0)
         loop_timer_arm(p->deadline, limit_ns);
@@ -122,6 +125,8 @@ static int build(struct program *p, char *why, size_t why_cap)
         err = loop_signal_create(p->loop, SIGTERM, on_signal, p, &p->on_term);
     if (err == 0)
         err = loop_signal_create(p->loop, SIGINT, on_signal, p, &p->on_int);
+    if (err == 0)
+        err = notify_create(p->loop, &p->notify);
     if (err != 0) {
         snprintf(why, why_cap, "cannot start: %s", err_text(err));
         return err;
@@ -181,6 +186,7 @@ static void tear_down(struct program *p)
     ticker_fini(&p->ticker);
     world_link_destroy(p->link);
     world_destroy(p->world);
+    notify_destroy(p->notify);
     loop_signal_destroy(p->on_int);
     loop_signal_destroy(p->on_term);
     loop_timer_destroy(p->deadline);
@@ -201,6 +207,7 @@ static int run(struct program *p)
         log_line(LOG_INFO, "listening on %s", world_link_addr(p->link));
         if (p->admin)
             log_line(LOG_INFO, "admin on %s", world_admin_addr(p->admin));
+        notify_ready(p->notify);
         loop_run(p->loop);
         log_line(LOG_INFO, "ended status=%d", p->exit_status);
     } else {
