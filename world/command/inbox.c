@@ -68,6 +68,29 @@ void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, 
     inbox_session_end(w, who, now);
 }
 
+/* Batches wait while the client or its link does not drain. */
+static int pause_update(struct world *w, struct session *s)
+{
+    if (s->congested || w->sessions.links[s->link.slot].congested)
+        return pause_begin(w, s);
+    pause_end(w, s);
+    return 0;
+}
+
+void inbox_link_congestion(struct world *w, struct link_ref link, bool on, struct mono now)
+{
+    struct session_link *l;
+
+    w->now = now;
+    if (!sessions_link_find(&w->sessions, link, &l) || l->congested == on)
+        return;
+    l->congested = on;
+    for (uint32_t slot = l->first; slot != SLOTS_NONE; slot = w->sessions.list[slot].next) {
+        if (pause_update(w, &w->sessions.list[slot]) != 0)
+            w->metrics.link_pauses_refused++;
+    }
+}
+
 static void take_open(struct world *w, struct link_ref link, const struct link_frame *f,
                       struct mono now)
 {
@@ -76,6 +99,8 @@ static void take_open(struct world *w, struct link_ref link, const struct link_f
 
     if (err == 0) {
         w->metrics.sessions_opened++;
+        err = pause_update(w, &w->sessions.list[who.slot]);
+        ASSERT(err == 0); /* it knows nobody yet, which takes no room */
     } else if (err == E_FULL) {
         w->metrics.sessions_full++;
         outbox_close(&w->outbox, link, f->session, PE_UNAVAILABLE, "the world is full");
@@ -119,9 +144,8 @@ static void take_congestion(struct world *w, struct link_ref link, const struct 
         w->metrics.sessions_unknown++;
         return;
     }
-    if (!f->on) {
-        pause_end(w, s);
-    } else if (pause_begin(w, s) != 0) {
+    s->congested = f->on;
+    if (pause_update(w, s) != 0) {
         w->metrics.pauses_refused++;
         inbox_session_kick(w, who, PE_SLOW, now);
     }
@@ -148,6 +172,8 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
     case LINK_CLOSE:
         if (sessions_by_sid(&w->sessions, link, f.session, &who))
             inbox_session_end(w, who, now);
+        if (f.code != 0) /* it waits for what was asked before */
+            outbox_close(&w->outbox, link, f.session, 0, "");
         return 0;
     case LINK_CONGESTION:
         take_congestion(w, link, &f, now);

@@ -17,6 +17,10 @@ void inbox_link_down(struct world *w, struct link_ref link, struct mono now);
  * trusted any longer (the edge closes it). */
 int inbox_frame(struct world *w, struct link_ref link, struct span body,
                 struct mono now) MUST_CHECK;
+/* The link's queue is above its soft limit, or has drained: while it is, the batches of all its
+ * sessions wait, beside those whose own clients do not drain. A session that there is no room to
+ * pause goes on being told (counted): its client is not at fault. A stale ref is ignored. */
+void inbox_link_congestion(struct world *w, struct link_ref link, bool on, struct mono now);
 /* End one session: its entity leaves, its name and id go their ways. */
 void inbox_session_end(struct world *w, struct session_ref who, struct mono now);
 /* The same, by us: the gateway is told to say Bye with this code. */

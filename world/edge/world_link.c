@@ -380,6 +380,8 @@ static void on_pressure(void *arg, bool on)
     c->pressed = on;
     k->metrics->links_pressed += on ? 1 : -(uint64_t)1;
     k->metrics->link_presses += on;
+    if (is_up(c))
+        inbox_link_congestion(k->world, c->ref, on, loop_now(k->loop));
     log_often(on ? LOG_WARN : LOG_INFO, "gateway %s id=%s queued=%zu", on ? "slow" : "drained",
               c->id, stream_queued(c->stream));
 }

@@ -62,10 +62,13 @@ int pause_begin(struct world *w, struct session *s)
     if (entities_find(&w->entities, s->entity, &viewer)) {
         int err = sight_hold(&w->sight, &w->entities, viewer);
 
-        if (err == 0)
-            err = keep(w, viewer);
         if (err != 0)
             return err;
+        err = keep(w, viewer);
+        if (err != 0) {
+            sight_release(&w->sight, viewer);
+            return err;
+        }
     }
     s->paused = true;
     w->n_paused++;

@@ -28,7 +28,8 @@ struct session {
     uint32_t auth_failures;
     uint32_t requests; /* in tick `requests_tick` */
     uint32_t requests_tick;
-    bool paused;      /* its client does not drain: batches wait */
+    bool congested;   /* its client does not drain */
+    bool paused;      /* batches wait: for its client, or for its whole link */
     uint8_t name_len; /* 0: none */
     char name[PROTO_NAME_MAX];
     char peer[48];       /* address for the log, NUL-terminated, cut to fit */
@@ -39,6 +40,7 @@ struct session_link {
     char id[LINK_ID_MAX + 1]; /* the gateway's name for itself */
     uint32_t first;           /* its sessions */
     uint32_t count;
+    bool congested; /* the link does not drain: the batches of all its sessions wait */
 };
 
 struct sessions {
