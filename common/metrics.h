@@ -39,3 +39,11 @@ struct metric_hist {
 };
 void metrics_write_hists(const char *name, const char *help, const struct metric_hist *hists,
                          size_t n, const uint64_t *bounds_ns, size_t n_bounds, FILE *to);
+
+/* The same tables as rows for README: name, type, labels with their values, help; one row a name.
+ * `labels` of an info are words as they shall stand there; of histograms as in metric_hist. */
+void metrics_print_head(FILE *to);
+void metrics_print_rows(const struct metric *table, size_t n, FILE *to);
+void metrics_print_info(const char *name, const char *help, const char *labels, FILE *to);
+void metrics_print_hists(const char *name, const char *help, const char *const *labels, size_t n,
+                         FILE *to);

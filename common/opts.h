@@ -71,13 +71,17 @@ struct opts_program {
     /* What no single row can say: how the values of a whole config stand to each other. 0, or
      * `why` has the line, which names the flag. NULL: nothing. */
     int (*check)(const void *config, char *why, size_t why_cap);
+    /* What -help=metrics prints: README's rows of what the program counts. NULL: it counts nothing,
+     * and that is a bad flag. */
+    void (*metrics)(FILE *to);
 };
 
 enum opts_exit { OPTS_EXIT_CLEAN = 0, OPTS_EXIT_FLAG = 2 };
 
 /* opts_parse, with everything answered that is no run: -help (also -help=markdown and -help=config,
- * the two texts below) and -version on standard output, a bad flag on standard error.
- * True: run with `config`. False: end with `*status`. `*out` is for opts_destroy either way. */
+ * the two texts below, and -help=metrics) and -version on standard output, a bad flag on standard
+ * error. True: run with `config`. False: end with `*status`. `*out` is for opts_destroy either way.
+ */
 bool opts_answer(const struct opts_program *p, void *config, int argc, char **argv,
                  struct opts **out, int *status) MUST_CHECK;
 

@@ -7,22 +7,34 @@
 
 #define OPTS_WHY_MAX 512
 
-typedef void print_fn(const struct opt *table, size_t n, FILE *to);
-
-/* The forms of -help that print the table for something else than a terminal. NULL: not asked. */
-static print_fn *help_form(int argc, char **argv)
+/* What stands behind -help=, NULL where it is not asked. */
+static const char *help_form(int argc, char **argv)
 {
+    static const char ask[] = "help=";
+
     for (int i = 1; i < argc; i++) {
         const char *flag = argv[i] + (argv[i][0] == '-');
         if (flag == argv[i])
             continue;
         flag += flag[0] == '-';
-        if (strcmp(flag, "help=markdown") == 0)
-            return opts_print_markdown;
-        if (strcmp(flag, "help=config") == 0)
-            return opts_print_config;
+        if (strncmp(flag, ask, sizeof(ask) - 1) == 0)
+            return flag + sizeof(ask) - 1;
     }
     return NULL;
+}
+
+/* The forms of -help that are for something else than a terminal. False: not one of them. */
+static bool print_form(const struct opts_program *p, const char *form)
+{
+    if (strcmp(form, "markdown") == 0)
+        opts_print_markdown(p->table, p->n, stdout);
+    else if (strcmp(form, "config") == 0)
+        opts_print_config(p->table, p->n, stdout);
+    else if (p->metrics && strcmp(form, "metrics") == 0)
+        p->metrics(stdout);
+    else
+        return false;
+    return true;
 }
 
 static void print_version(const struct opts_program *p)
@@ -43,14 +55,12 @@ bool opts_answer(const struct opts_program *p, void *config, int argc, char **ar
                  struct opts **out, int *status)
 {
     char why[OPTS_WHY_MAX];
-    print_fn *form = help_form(argc, argv);
+    const char *form = help_form(argc, argv);
 
     *out = NULL;
     *status = OPTS_EXIT_CLEAN;
-    if (form) {
-        form(p->table, p->n, stdout);
+    if (form && print_form(p, form))
         return false;
-    }
     switch (opts_parse(p->table, p->n, config, argc, argv, out, why, sizeof(why))) {
     case OPTS_OK:
         if (!p->check || p->check(config, why, sizeof(why)) == 0)

@@ -12,6 +12,9 @@
 
 #define PLAIN_TYPE "text/plain; charset=utf-8"
 
+#define BUILD_NAME "aegis_build_info"
+#define BUILD_HELP "What runs here"
+
 struct gateway_admin {
     struct gateway *gateway;
     struct http *http;
@@ -24,7 +27,7 @@ static void write_build(FILE *to)
     snprintf(label, sizeof(label),
              "role=\"gateway\",version=\"%s\",libevent=\"%s\",msgpack_c=\"%s\"", AEGIS_VERSION,
              loop_library(), message_library());
-    metrics_write_info("aegis_build_info", "What runs here", label, to);
+    metrics_write_info(BUILD_NAME, BUILD_HELP, label, to);
 }
 
 static int page_metrics(void *arg, FILE *to)
@@ -100,4 +103,11 @@ void gateway_admin_destroy(struct gateway_admin *a)
         return;
     http_destroy(a->http);
     free(a);
+}
+
+void gateway_admin_print_metrics(FILE *to)
+{
+    metrics_print_head(to);
+    metrics_print_info(BUILD_NAME, BUILD_HELP, "`role`, `version`, `libevent`, `msgpack_c`", to);
+    metrics_print_rows(gateway_metrics_table, gateway_metrics_n, to);
 }

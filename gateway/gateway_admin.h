@@ -18,3 +18,6 @@ int gateway_admin_create(struct loop *l, const char *addr, struct gateway *g,
 /* Where it listens, with the port that the kernel chose. */
 const char *gateway_admin_addr(const struct gateway_admin *a);
 void gateway_admin_destroy(struct gateway_admin *a); /* NULL is fine */
+
+/* README's rows of all that /metrics has. */
+void gateway_admin_print_metrics(FILE *to);

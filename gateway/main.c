@@ -130,6 +130,7 @@ int gateway_main(int argc, char **argv)
         .table = gateway_opts,
         .n = gateway_opts_n,
         .check = gateway_check,
+        .metrics = gateway_admin_print_metrics,
     };
     struct gateway_config config;
     struct opts *opts;

@@ -238,6 +238,7 @@ int world_main(int argc, char **argv)
         .table = world_opts_table,
         .n = world_opts_count,
         .check = check,
+        .metrics = world_admin_print_metrics,
     };
     struct program p = {.exit_status = EXIT_CLEAN};
     int status;

@@ -7,6 +7,9 @@
 #include <criterion/redirect.h>
 #include <string.h>
 
+/* Set where a test's program counts something. */
+static void (*metrics)(FILE *to);
+
 static const struct opts_part parts[] = {{"libone", "1.0"}, {"libtwo", "2.2-rc1"}};
 
 static int check(const void *config, char *why, size_t why_cap)
@@ -16,6 +19,11 @@ static int check(const void *config, char *why, size_t why_cap)
         return 0;
     snprintf(why, why_cap, "-n: 13 is not to be had");
     return E_RANGE;
+}
+
+static void print_metrics(FILE *to)
+{
+    fputs("| what is counted |\n", to);
 }
 
 /* Did it say run? What it says stands in the redirected outputs. */
@@ -30,6 +38,7 @@ static bool answers(struct parsed *p, int *status, const char *a, const char *b)
         .table = rig_opts,
         .n = rig_opts_n,
         .check = check,
+        .metrics = metrics,
     };
     char *argv[] = {"rig", (char *)a, (char *)b, NULL};
     int argc = a ? b ? 3 : 2 : 1;
@@ -116,4 +125,20 @@ Test(opts_answer, help_comes_as_rows_for_a_paper)
 Test(opts_answer, help_comes_as_a_config_file)
 {
     begins("-help=config", "# ");
+}
+
+Test(opts_answer, a_program_that_counts_says_what)
+{
+    metrics = print_metrics;
+    says("--help=metrics", NULL, OPTS_EXIT_CLEAN, "| what is counted |\n", "");
+}
+
+Test(opts_answer, a_form_of_the_help_that_is_not_there_is_a_bad_flag)
+{
+    says("-help=metrics", NULL, OPTS_EXIT_FLAG, "", "rig: -help: takes no value\n");
+}
+
+Test(opts_answer, an_unknown_form_of_the_help_is_a_bad_flag)
+{
+    says("-help=html", NULL, OPTS_EXIT_FLAG, "", "rig: -help: takes no value\n");
 }

@@ -12,6 +12,13 @@
 
 #define PLAIN_TYPE "text/plain; charset=utf-8"
 
+#define BUILD_NAME "aegis_build_info"
+#define BUILD_HELP "What runs here"
+#define TICK_NAME  "aegis_world_tick_seconds"
+#define TICK_HELP  "Time of a tick, with the hand-over to the links"
+#define PHASE_NAME "aegis_world_tick_phase_seconds"
+#define PHASE_HELP "Time of a tick's parts, by phase"
+
 #define US(n) ((uint64_t)(n)*1000)
 #define MS(n) ((uint64_t)(n)*1000000)
 
@@ -39,7 +46,7 @@ static void write_build(FILE *to)
 
     snprintf(label, sizeof(label), "role=\"world\",version=\"%s\",libevent=\"%s\",msgpack_c=\"%s\"",
              AEGIS_VERSION, loop_library(), message_library());
-    metrics_write_info("aegis_build_info", "What runs here", label, to);
+    metrics_write_info(BUILD_NAME, BUILD_HELP, label, to);
 }
 
 static void write_times(const struct world_admin_view *v, FILE *to)
@@ -48,11 +55,9 @@ static void write_times(const struct world_admin_view *v, FILE *to)
 
     for (size_t i = 0; i < PHASE_COUNT; i++)
         phases[i] = (struct metric_hist){phase_labels[i], &v->world->phase_ns[i]};
-    metrics_write_hists("aegis_world_tick_seconds",
-                        "Time of a tick, with the hand-over to the links", &tick, 1, bounds_ns,
+    metrics_write_hists(TICK_NAME, TICK_HELP, &tick, 1, bounds_ns, ARRAY_LEN(bounds_ns), to);
+    metrics_write_hists(PHASE_NAME, PHASE_HELP, phases, PHASE_COUNT, bounds_ns,
                         ARRAY_LEN(bounds_ns), to);
-    metrics_write_hists("aegis_world_tick_phase_seconds", "Time of a tick's parts, by phase",
-                        phases, PHASE_COUNT, bounds_ns, ARRAY_LEN(bounds_ns), to);
 }
 
 static int page_metrics(void *arg, FILE *to)
@@ -132,4 +137,14 @@ void world_admin_destroy(struct world_admin *a)
         return;
     http_destroy(a->http);
     free(a);
+}
+
+void world_admin_print_metrics(FILE *to)
+{
+    metrics_print_head(to);
+    metrics_print_info(BUILD_NAME, BUILD_HELP, "`role`, `version`, `libevent`, `msgpack_c`", to);
+    metrics_print_rows(world_metrics_table, world_metrics_count, to);
+    metrics_print_rows(edge_metrics_table, edge_metrics_count, to);
+    metrics_print_hists(TICK_NAME, TICK_HELP, NULL, 0, to);
+    metrics_print_hists(PHASE_NAME, PHASE_HELP, phase_labels, PHASE_COUNT, to);
 }

@@ -28,3 +28,6 @@ int world_admin_create(struct loop *l, const char *addr, const struct world_admi
 /* Where it listens, with the port that the kernel chose. */
 const char *world_admin_addr(const struct world_admin *a);
 void world_admin_destroy(struct world_admin *a); /* NULL is fine */
+
+/* README's rows of all that /metrics has. */
+void world_admin_print_metrics(FILE *to);
