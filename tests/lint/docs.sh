@@ -4,9 +4,9 @@
 #   tests/lint/docs.sh check BIN      say which paper is stale
 #   tests/lint/docs.sh write BIN      bring them up to date
 #
-# What stands between `flags:world` (gateway, bot) and `/flags` comes from the programs' -help=markdown,
-# between `metrics:world` (gateway) and `/metrics` from -help=metrics: as it is in README.md, in roff in
-# the man pages, which have flags only.
+# What stands between `flags:world` (gateway, bot) and `/flags` comes from the programs'
+# -help=markdown, between `metrics:world` (gateway) and `/metrics` from -help=metrics: as it is in
+# README.md, in roff in the man pages, which have flags only.
 # May touch: README.md and deploy/man, only with `write`.
 # On trouble: the name of the stale paper, and exit status 1.
 set -u
@@ -26,7 +26,7 @@ trap 'rm -rf "$scratch"' EXIT
     exit 1
 }
 
-# fill PAPER: print it with fresh rows. A mark is the first word of a comment, of Markdown or of roff.
+# fill PAPER: print it with fresh rows. A mark is the first word of a comment, Markdown's or roff's.
 fill() {
     awk -v scratch="$scratch" -v roff="$(case $1 in *.md) echo 0 ;; *) echo 1 ;; esac)" '
         function plain(s) {
