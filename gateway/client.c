@@ -97,6 +97,31 @@ static void client_bye_code(struct client *c, uint32_t code, enum client_end end
     client_bye(c, code, (struct span){0}, end);
 }
 
+/* End with a Bye that comes after the answers in flight. */
+static void client_part(struct client *c, uint32_t code, enum client_end end)
+{
+    struct clients *all = c->home;
+
+    if (c->state != CLIENT_OPEN || c->parting)
+        return;
+    if (!c->session || !all->world_up) {
+        client_bye_code(c, code, end);
+        return;
+    }
+    c->parting = true;
+    c->part.code = (uint16_t)code;
+    c->part.end = (uint16_t)end;
+    c->partial_ms = all->awake_ms;
+    wheel_hasten(&all->wheel, c->slot, CLIENT_PART_MS);
+    all->world->part(all->world_arg, c);
+}
+
+void client_parted(struct client *c)
+{
+    if (c->state == CLIENT_OPEN && c->parting)
+        client_bye_code(c, c->part.code, (enum client_end)c->part.end);
+}
+
 void client_drop(struct client *c, enum client_end end)
 {
     if (c->state != CLIENT_OPEN)
@@ -197,14 +222,14 @@ static void client_body(struct client *c, struct span body, uint32_t now_ms, str
 
     if (walk_body(body, &head) != 0) {
         client_batch_flush(c, b);
-        client_bye_code(c, PE_BAD_FRAME, CLIENT_END_BAD_FRAME);
+        client_part(c, PE_BAD_FRAME, CLIENT_END_BAD_FRAME);
         return;
     }
     if (!rate_take(&c->rate, &all->limits.rate, now_ms)) {
         all->metrics->refused_rate++;
         if (rate_refused(&c->refusals, now_ms)) {
             client_batch_flush(c, b);
-            client_bye_code(c, PE_RATE_LIMITED, CLIENT_END_RATE);
+            client_part(c, PE_RATE_LIMITED, CLIENT_END_RATE);
         } else {
             client_send_error(c, PE_RATE_LIMITED, head.seq, head.cmd);
         }
@@ -249,9 +274,11 @@ static size_t client_data(void *arg, struct span bytes)
     size_t used = 0;
     uint64_t frames = 0;
 
+    if (c->parting)
+        return bytes.n;
     batch.n = 0;
     batch.bytes = 0;
-    while (used < bytes.n && c->state == CLIENT_OPEN) {
+    while (used < bytes.n && c->state == CLIENT_OPEN && !c->parting) {
         struct span body;
         size_t n;
         const int r = all->transport->split(span_of(bytes.p + used, bytes.n - used),
@@ -260,7 +287,7 @@ static size_t client_data(void *arg, struct span bytes)
             break;
         if (r != 0) {
             client_batch_flush(c, &batch);
-            client_bye_code(c, PE_BAD_FRAME, CLIENT_END_LENGTH);
+            client_part(c, PE_BAD_FRAME, CLIENT_END_LENGTH);
             break;
         }
         used += n;
@@ -271,7 +298,7 @@ static size_t client_data(void *arg, struct span bytes)
 
     all->metrics->frames_in += frames;
     all->metrics->bytes_in += used;
-    if (c->state != CLIENT_OPEN)
+    if (c->state != CLIENT_OPEN || c->parting)
         return bytes.n;
     if (frames > 0)
         c->heard_ms = all->awake_ms;
@@ -335,6 +362,12 @@ uint32_t client_look(struct client *c)
 
     if (c->state != CLIENT_OPEN)
         return WHEEL_NONE;
+    if (c->parting) {
+        if (!client_overdue(all, c->partial_ms, CLIENT_PART_MS, &next_ms))
+            return next_ms;
+        client_parted(c);
+        return WHEEL_NONE;
+    }
     if (client_overdue(all, c->slow_ms, slow_ms, &next_ms))
         client_bye_code(c, PE_SLOW, CLIENT_END_SLOW);
     else if (client_overdue(all, c->partial_ms, frame_ms, &next_ms))
@@ -352,7 +385,7 @@ void client_login_restart(struct client *c)
 {
     const struct clients_limits *limits = &c->home->limits;
 
-    if (c->state != CLIENT_OPEN || c->greeted)
+    if (c->state != CLIENT_OPEN || c->greeted || c->parting)
         return;
     c->opened_ms = c->home->awake_ms;
     if (limits->login_ms != 0)

@@ -3,6 +3,9 @@
  * itself (Ping, errors 1, 12, 13) and hands the rest up untouched. May touch: common, proto, the
  * gateway's clients, rate, transport, conn. Never: uplink, relay, a payload's meaning.
  *
+ * Every request has its answer: a client whose own fault ends it is read no longer, but gets its
+ * Bye only when the world has answered what came before, or after CLIENT_PART_MS.
+ *
  *   NEW ─► OPEN ─► ENDING (Bye sent; the rest is read and dropped) ─► DEAD ─► freed
  *            └───────────── the connection broke ────────────────────►┘
  *
@@ -60,13 +63,20 @@ struct client {
     bool greeted : 1;   /* has been logged in once: no login deadline */
     bool logged_in : 1; /* believes so; kept by the relay */
     bool session : 1;   /* open on the link; kept by the relay */
+    bool parting : 1;   /* is read no longer; its Bye waits for the answers in flight */
     union {
         uint32_t heard_ms;  /* OPEN: the last whole frame */
         uint32_t dead_next; /* DEAD: the next one's slot, WHEEL_NONE: none */
     };
-    uint32_t partial_ms; /* since when, where `partial` */
+    uint32_t partial_ms; /* since when, where `partial` or `parting` */
     uint32_t slow_ms;    /* since when, where `slow` */
-    uint32_t opened_ms;  /* the login deadline counts from here */
+    union {
+        uint32_t opened_ms; /* the login deadline counts from here */
+        struct {
+            uint16_t code; /* of the Bye, where `parting` */
+            uint16_t end;  /* enum client_end */
+        } part;
+    };
     struct rate rate;
     struct rate_refusals refusals;
     char peer[]; /* address as text; "" where unknown */
@@ -80,6 +90,12 @@ _Static_assert(offsetof(struct client, peer) <= 56, "an idle client stays small"
 /* A connection for a client that has none; `s` was made with client_stream_ops and this client as
  * its argument. Takes `s`. One client too many gets Bye 13 at once. */
 void client_start(struct client *c, struct stream *s);
+
+/* How long a Bye waits for the answers in flight, ms. */
+#define CLIENT_PART_MS 1000
+
+/* The world has answered all that this client asked, or is lost: a parting one gets its Bye. */
+void client_parted(struct client *c);
 
 /* A Bye or ErrorNotify with the longest text, and room for its head, bytes. */
 #define CLIENT_NOTE_MAX (LINK_TEXT_MAX + 128)

@@ -38,6 +38,8 @@ struct clients_world {
     void (*forward)(void *arg, struct client *c, const struct span *bodies, uint32_t n);
     /* Its queue went above the soft limit, or has drained. */
     void (*congestion)(void *arg, struct client *c, bool on);
+    /* It asks no more: call client_parted when the world has answered all that it asked. */
+    void (*part)(void *arg, struct client *c);
     /* It is no longer served. Once a client. */
     void (*gone)(void *arg, struct client *c);
 };

@@ -41,12 +41,13 @@ static void relay_write(struct relay *r, const struct span_writer *w, uint32_t f
         r->clients->world_up = false;
 }
 
-static void relay_write_close(struct relay *r, uint64_t session)
+/* `code` 0: no answer is wanted. */
+static void relay_write_close(struct relay *r, uint64_t session, uint32_t code)
 {
     uint8_t note[RELAY_NOTE_MAX];
     struct span_writer w = span_writer_of(note, sizeof(note));
 
-    link_write_close(&w, session, 0, (struct span){0});
+    link_write_close(&w, session, code, (struct span){0});
     relay_write(r, &w, 1);
 }
 
@@ -95,13 +96,22 @@ static void relay_gone(void *arg, struct client *c)
 
     if (!c->session)
         return;
-    relay_write_close(r, relay_session(r, c));
+    relay_write_close(r, relay_session(r, c), 0);
     relay_forget_session(r, c);
+}
+
+/* The world answers the close of a session behind its answers. */
+static void relay_part(void *arg, struct client *c)
+{
+    struct relay *r = arg;
+
+    relay_write_close(r, relay_session(r, c), c->part.code);
 }
 
 static const struct clients_world relay_world = {
     .forward = relay_forward,
     .congestion = relay_congestion,
+    .part = relay_part,
     .gone = relay_gone,
 };
 
@@ -132,7 +142,7 @@ bool relay_body_is(struct span body, uint32_t cmd)
 static void relay_stale(struct relay *r, uint64_t session)
 {
     r->metrics->stale_data++;
-    relay_write_close(r, session);
+    relay_write_close(r, session, 0);
 }
 
 static void relay_deliver(struct client *c, struct span body)
@@ -190,6 +200,10 @@ static void relay_close(struct relay *r, const struct link_frame *f)
         return;
     }
     relay_forget_session(r, c);
+    if (c->parting) {
+        client_parted(c);
+        return;
+    }
     if (f->code != 0) {
         client_bye(c, f->code, f->text, CLIENT_END_WORLD);
         return;
@@ -235,8 +249,10 @@ static void relay_lost(void *arg, const char *reason)
     clients_pause(r->clients, false);
     for (uint32_t slot = 0; slot < r->clients->slots.fresh; slot++) {
         struct client *c = clients_find(r->clients, slot);
-        if (c)
-            relay_forget_session(r, c);
+        if (!c)
+            continue;
+        relay_forget_session(r, c);
+        client_parted(c);
     }
     ASSERT(r->sessions == 0);
     r->metrics->told_unavailable += clients_tell(r->clients, PE_UNAVAILABLE);

@@ -7,10 +7,13 @@
  *   open        [1, session, peer]               gateway to world
  *   data        [2, session, body, body, ...]    both ways; many bodies are one write
  *   data many   [3, [session, ...], body]        world to gateway
- *   close       [4, session, code, reason]       both ways; code 0: no Bye (it is gone, or was
- *                                                unknown), else Bye code
+ *   close       [4, session, code, reason]       both ways, see below
  *   congestion  [5, session, on]                 gateway to world
  *   ping        [6, number], pong [7, number]    both ways
+ *
+ * A close from the world says Bye with its code; with code 0 that the session has ended or never
+ * was. A close from the gateway says that the client is gone; with a code that it wants a close of
+ * code 0 back, behind the answers to what the session asked before.
  */
 #pragma once
 

@@ -141,6 +141,24 @@ static void must_echo(struct raw_client *c, const char *payload)
     raw_must_body(c, want);
 }
 
+/* PROTOCOL.md: every request gets exactly one answer; Bye is the last frame. */
+Test(e2e_contract, requests_before_a_bad_frame_are_answered_before_the_bye)
+{
+    struct pair pair = pair_start(NULL, NULL);
+    struct raw_client c;
+    uint8_t bytes[64];
+    size_t n;
+
+    raw_join(&c, pair.gateway->addr, "alpha");
+    n = raw_bytes("0000000f 93 0d 09 81 a4'text' a5'hello' 00000002 c0c0", bytes, sizeof(bytes));
+    raw_send(&c, span_of(bytes, n));
+    cr_assert_eq(raw_must(&c, 9, CMD_SAY_RESP)->seq, 9);
+    raw_must_bye(&c, PE_BAD_FRAME);
+    raw_close(&c);
+    pair_end(&pair);
+    TEST_NO_LEAKS();
+}
+
 Test(e2e_contract, a_ping_comes_back_byte_for_byte_without_login)
 {
     struct pair pair = pair_start(NULL, NULL);

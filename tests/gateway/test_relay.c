@@ -359,6 +359,67 @@ Test(relay, a_close_with_a_code_is_a_bye_with_its_reason)
     expect_silence();
 }
 
+/* A whole frame whose body is none. */
+static const uint8_t bad_frame[] = {0, 0, 0, 1, 0xc1};
+
+static uint64_t part(struct client *c, uint32_t i)
+{
+    struct link_frame frame;
+    const uint64_t session = login(c, i);
+
+    fake_feed_request(c, CMD_MOVE_REQ, 2);
+    expect_data(session, 1);
+    fake_feed(c, bad_frame, sizeof(bad_frame));
+    cr_assert(fake_link_told(&t.world, &frame));
+    cr_assert_eq(frame.kind, LINK_CLOSE);
+    cr_assert_eq(frame.session, session);
+    cr_assert_eq(frame.code, PE_BAD_FRAME, "an answer is wanted");
+    return session;
+}
+
+Test(relay, a_bye_for_a_bad_frame_comes_behind_the_answers_in_flight)
+{
+    struct message m;
+
+    world_up();
+    struct client *c = fake_connect(&t.f, 0);
+    const uint64_t session = part(c, 0);
+    fake_feed_request(c, CMD_MOVE_REQ, 3);
+    expect_silence();
+    cr_assert(!fake_told(&t.f.conns[0], &m), "no Bye yet");
+    say_moved(session, 2);
+    cr_assert(fake_told(&t.f.conns[0], &m));
+    cr_assert_eq(m.cmd, CMD_MOVE_RESP);
+    say_close(session, 0, "");
+    cr_assert(fake_told(&t.f.conns[0], &m));
+    cr_assert_eq(m.cmd, CMD_BYE);
+    cr_assert_eq(m.bye.code, PE_BAD_FRAME);
+    cr_assert_eq(t.r.sessions, 0);
+    cr_assert_eq(t.f.metrics.closed_bad_frame, 1);
+    expect_silence();
+}
+
+Test(relay, a_bye_does_not_wait_for_ever_for_answers_nor_for_a_world_that_is_lost)
+{
+    struct message m;
+
+    world_up();
+    struct client *c = fake_connect(&t.f, 0), *other = fake_connect(&t.f, 1);
+    const uint64_t session = part(c, 0);
+    clients_step(&t.f.all, CLIENT_PART_MS / 2);
+    cr_assert(!fake_told(&t.f.conns[0], &m));
+    clients_step(&t.f.all, CLIENT_PART_MS);
+    cr_assert(fake_told(&t.f.conns[0], &m));
+    cr_assert_eq(m.cmd, CMD_BYE);
+    expect_close(session);
+
+    part(other, 1);
+    world_down();
+    cr_assert(fake_told(&t.f.conns[1], &m));
+    cr_assert_eq(m.cmd, CMD_BYE);
+    cr_assert_eq(t.f.metrics.closed_bad_frame, 2);
+}
+
 Test(relay, a_session_that_the_world_does_not_know_is_opened_anew)
 {
     world_up();
