@@ -1,5 +1,5 @@
 /* world/world_metrics.c: the descriptions of the world's counters.
- * May touch: common/metrics. Source: world_metrics.def.
+ * May touch: common/metrics, proto/errors.def. Source: world_metrics.def.
  */
 #include "world/world_metrics.h"
 
@@ -11,3 +11,16 @@ const struct metric world_metrics_table[] = {
 #undef METRIC
 
 const size_t world_metrics_count = ARRAY_LEN(world_metrics_table);
+
+#define PE(number, NAME, name, text) [number] = offsetof(struct world_metrics, refused_##number),
+static const size_t refused_offsets[] = {
+#include "proto/errors.def"
+};
+#undef PE
+
+void world_metrics_refused(struct world_metrics *m, uint32_t code)
+{
+    ASSERT(code >= 1);
+    ASSERT(code < ARRAY_LEN(refused_offsets));
+    (*(uint64_t *)((char *)m + refused_offsets[code]))++;
+}

@@ -1,5 +1,5 @@
 /* world/world_metrics.h: the world's counters as a struct, and their descriptions.
- * May touch: common/metrics. Source: world_metrics.def.
+ * May touch: common/metrics, proto/errors.def. Source: world_metrics.def.
  */
 #pragma once
 
@@ -15,3 +15,6 @@ struct world_metrics {
 
 extern const struct metric world_metrics_table[];
 extern const size_t world_metrics_count;
+
+/* Count a request that was answered with this error (PE_*). */
+void world_metrics_refused(struct world_metrics *m, uint32_t code);

@@ -132,8 +132,10 @@ int router_dispatch(struct world *w, struct session_ref who, struct span body, s
                   head.cmd, s->sid, s->peer);
         err = PE_UNAVAILABLE;
     }
-    if (err > 0)
+    if (err > 0) {
+        world_metrics_refused(&w->metrics, (uint32_t)err);
         answer_error(w, s, &head, (uint32_t)err);
+    }
     if (s->auth_failures >= PROTO_AUTH_FAILURES) {
         w->metrics.kicks_auth++;
         inbox_session_kick(w, who, PE_AUTH_FAILED, now);
