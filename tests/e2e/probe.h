@@ -1,0 +1,20 @@
+/* tests/e2e/probe.h: what a process under test counts, asked over its operators' listener.
+ * For those started with PROBE_ADMIN. May touch: tests/process, sockets, /proc.
+ * On trouble: the test at hand fails.
+ */
+#pragma once
+
+#include "tests/process.h"
+
+#define PROBE_ADMIN "-admin", process_any_port()
+
+/* The value of one series as /metrics writes it, "name" or "name{label="value"}". */
+uint64_t probe_metric(const struct process *p, const char *series);
+/* Several of them added up, so that no scrape falls between; `series` ends in NULL. */
+uint64_t probe_sum(const struct process *p, const char *const *series);
+/* Poll until the series is at least, or at most, so much; the test fails after `ms`. */
+void probe_await_least(const struct process *p, const char *series, uint64_t least, int64_t ms);
+void probe_await_most(const struct process *p, const char *series, uint64_t most, int64_t ms);
+
+/* Processor time it took so far, in both modes, milliseconds. */
+uint64_t probe_cpu_ms(const struct process *p);
