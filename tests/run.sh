@@ -61,11 +61,13 @@ start() {
     log=$logs/$1.log
     shift
     status=0
+    began=$(date +%s)
     echo "  RUN  $name"
     timeout -k 10 $PROGRAM_SECONDS "$@" >"$log" 2>&1 </dev/null &
     running=$!
     wait "$running" || status=$?
     running=
+    took="$(($(date +%s) - began)) s"
 }
 
 # The end of the log, indented, so that no total of its own can be taken for ours.
@@ -106,7 +108,7 @@ unit() {
         words="$words, but status $status"
     fi
     settle
-    echo "       $name: ${words#*Synthesis: }"
+    echo "       $name: ${words#*Synthesis: } ($took)"
 }
 
 # One check: it did well if its status is 0. Its last line is its summary.
@@ -117,7 +119,7 @@ single() {
         good=0 bad=1
     fi
     settle
-    [ "$bad" = 1 ] || echo "       $name: $(tail -n 1 "$log")"
+    [ "$bad" = 1 ] || echo "       $(tail -n 1 "$log")"
     [ "$bad" = 0 ] || echo "       $name: FAILED with status $status"
 }
 
@@ -130,7 +132,7 @@ script() {
         bad=1
     fi
     settle
-    echo "       $name: $good ok, $bad not ok"
+    echo "       $name: $good ok, $bad not ok ($took)"
 }
 
 for program in $TEST_PROGRAMS; do
