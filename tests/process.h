@@ -14,7 +14,7 @@
 
 #define PROCESS_MAX      16 /* processes that one test starts, restarts included */
 #define PROCESS_ARGS_MAX 48
-#define PROCESS_TEXT_MAX (256u << 10) /* bytes kept of each output; what is beyond is refused */
+#define PROCESS_TEXT_MAX (8u << 20) /* bytes kept of each output; what is beyond is refused */
 #define PROCESS_ADDR_MAX 64
 
 /* Time for anything that should happen at once, on a machine that is busy with other tests. */
