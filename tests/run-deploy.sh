@@ -3,9 +3,10 @@
 #
 #   tests/run-deploy.sh BIN DIR
 #
-# The config files start a pair, and the defaults in them are the programs'; the units are understood
-# by systemd (where systemd-analyze is installed) and call the programs as they want to be called; a
-# service manager hears of start, life and drain; the image's health check; the compose file.
+# The config files start a pair, and the defaults in them are the programs'; README's metrics are what
+# the pair shows; the image's health check finds it well; the compose file calls the programs as they
+# want to be called; systemd understands the units (where systemd-analyze is installed); a service
+# manager hears of start, life and drain.
 # May touch: DIR, the processes it started.
 # On trouble: `not ok - ...` with what was seen, and exit status 1.
 set -u
@@ -76,6 +77,21 @@ check "config: a gateway starts with gateway.conf" [ -n "$gateway_addr" ]
 check "config: the pair plays the smoke scenario" \
     "$bin/bot" -mode=smoke -addr "${gateway_addr:-127.0.0.1:1}"
 
+# --- metrics ---------------------------------------------------------------------------------------
+
+# What README says is counted, and what a running process shows, by name and type.
+metrics_are_told() {
+    exec 3<>"/dev/tcp/127.0.0.1/$(admin "$dir/$1.log")" || return 1
+    printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+    sed -n 's/^# TYPE \([^ ]*\) \([a-z]*\).*/\1 \2/p' <&3 | sort >"$dir/$1.shown"
+    exec 3>&-
+    sed -n "/<!-- metrics:$1 -->/,/<!-- .metrics -->/p" README.md |
+        sed -n 's/^| `\([^`]*\)` | \([a-z]*\) .*/\1 \2/p' | sort >"$dir/$1.told"
+    [ -s "$dir/$1.shown" ] && diff "$dir/$1.shown" "$dir/$1.told"
+}
+check "metrics: README has all that a world shows, and nothing else" metrics_are_told world
+check "metrics: README has all that a gateway shows, and nothing else" metrics_are_told gateway
+
 # --- the image -------------------------------------------------------------------------------------
 
 check "image: the health check finds a world well" bash deploy/image/healthz.sh "$(admin "$dir/world.log")"
@@ -87,6 +103,8 @@ check "image: it does not find well what is not there" \
 pair_end "$world_pid"
 world_pid=
 check "config: the world drains with status 0" [ "$pair_ended" = 0 ]
+
+# --- the compose file ------------------------------------------------------------------------------
 
 # The flags are read before -version is answered.
 command_is_taken() {
