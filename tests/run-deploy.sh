@@ -98,6 +98,7 @@ check "image: the health check finds a world well" bash deploy/image/healthz.sh 
 check "image: and a gateway" bash deploy/image/healthz.sh "$(admin "$dir/gateway.log")"
 pair_end "$gateway_pid"
 gateway_pid=
+check "config: the gateway drains with status 0" [ "$pair_ended" = 0 ]
 check "image: it does not find well what is not there" \
     eval "! bash deploy/image/healthz.sh '$(admin "$dir/gateway.log")'"
 pair_end "$world_pid"
