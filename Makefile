@@ -7,7 +7,7 @@
 #   BUILD=, BIN=  where objects and programs go
 #   PREFIX=, DESTDIR=  where `make install` puts things
 #
-# Targets that a newcomer calls (run, smoke, test, bench, fuzz) first run deploy/install-deps.sh and
+# Targets that a newcomer calls (run, smoke, test, ...) first run deploy/install-deps.sh and
 # then this Makefile once more, so that pkg-config is asked after the libraries came.
 
 .DEFAULT_GOAL := all
@@ -25,8 +25,9 @@ DESTDIR ?=
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 Q       := $(if $(V),,@)
 
-FUZZ_RUNS    ?= 20000
-FUZZ_SECONDS ?= 60
+FUZZ_RUNS      ?= 20000
+FUZZ_SECONDS   ?= 60
+TORTURE_FRAMES ?= 1000000
 
 # --- flags -----------------------------------------------------------------------------------------
 
@@ -211,6 +212,14 @@ fuzz:  ## fuzz every target for FUZZ_SECONDS (60) each: libFuzzer where clang ha
 _fuzz: $(FUZZ_PROGRAMS)
 	@FUZZ_PROGRAMS="$(FUZZ_PROGRAMS)" FUZZ_SECONDS=$(FUZZ_SECONDS) \
 	 exec sh tests/run-fuzz.sh $(if $(FUZZER),libfuzzer,alone) $(BUILD)
+
+.PHONY: torture _torture
+torture:  ## live pairs under damaged frames (TORTURE_FRAMES=1000000), deaf clients, floods and kills
+	@$(INSTALL_DEPS) test
+	+@$(again) SAN=1 _torture
+_torture: all $(BUILD)/tests/e2e_test
+	@AEGIS_BIN=$(abspath $(BIN)) TORTURE_FRAMES=$(TORTURE_FRAMES) HOSTILE_LONG=1 \
+	 exec $(BUILD)/tests/e2e_test --filter 'e2e_hostile_*/*' -j1
 
 .PHONY: check-includes
 check-includes:  ## who may include what (the .may_include files), and no cycles

@@ -145,6 +145,7 @@ single check-includes sh tests/lint/check-includes.sh
 single docs sh tests/lint/docs.sh check "$bin"
 script contract sh tests/e2e/run_contract.sh "$bin" "$build/contract"
 script lint-selftest sh tests/lint/selftest.sh
+script deploy bash tests/run-deploy.sh "$bin" "$build/deploy"
 script house sh tests/run-house.sh "$bin" "$build" "$build/house"
 
 echo "$passed passed, $failed failed"
