@@ -46,6 +46,7 @@ struct bot_client {
 static const struct stream_limits bot_limits = {
     .queue_hard = PROTO_BATCH_MAX,
     .keep_max = PROTO_BATCH_MAX + FRAME_HEAD,
+    .counted = true,
 };
 
 int bot_client_create(struct loop *l, struct message_reader *reader,

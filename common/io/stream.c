@@ -11,7 +11,8 @@
  * is freed at the end of the turn only. So nothing the owner does in a callback pulls the ground
  * away from under us.
  *
- * Its size counts, with one of these for each idle client: one event, no buffers, a flag a bit.
+ * Its size counts, with one of these for each idle client: one event, no buffers, a flag a bit, and
+ * nothing that only some need or that several share.
  * May touch: libevent, sockets. Never: what the bytes mean.
  * On trouble: the connection is over and the owner is told at the end of the turn.
  */
@@ -42,7 +43,8 @@ struct piece {
     uint8_t bytes[];
 };
 
-/* What the streams of one kind share, so that each pays for one pointer. */
+/* What the streams of one kind share. Their events have it as their argument, which costs a stream
+ * nothing; the stream itself is the event that runs. */
 struct stream_kind {
     struct stream_kind *next; /* of the loop's kinds: two or three in a process */
     struct loop *loop;
@@ -52,29 +54,36 @@ struct stream_kind {
 };
 
 struct stream {
-    struct event event; /* the one event of the socket */
-    struct stream_kind *kind;
-    void *arg;
+    struct event event;  /* the one event of the socket; first */
+    void *arg;           /* the owner's */
     struct stream *next; /* among those with work at the end of the turn */
-    struct stream_count count;
-    struct piece *kept;        /* input not taken yet; NULL: none */
-    struct piece *queued;      /* output not sent yet; NULL: none */
-    struct loop_timer *linger; /* only while finishing */
-    uint8_t watched;           /* EV_READ, EV_WRITE: what the event waits for */
-    uint8_t end;               /* enum stream_end, once over */
-    bool listed : 1;           /* has work at the end of the turn */
-    bool paused : 1;           /* the owner does not want to read */
-    bool again : 1;            /* hand up what is kept without waiting for the socket */
-    bool blocked : 1;          /* a short write: wait until the kernel takes more */
-    bool pressed : 1;          /* the owner was told pressure(on) last */
-    bool finishing : 1;        /* stream_finish was called */
-    bool shut : 1;             /* the sending side is shut */
-    bool over : 1;             /* nothing goes either way any more */
-    bool told : 1;             /* closed() was called */
-    bool dead : 1;             /* stream_destroy was called */
+    union {
+        struct piece *kept;        /* input not taken yet; NULL: none */
+        struct loop_timer *linger; /* once finishing; NULL: none */
+    };
+    struct piece *queued;        /* output not sent yet; NULL: none */
+    uint8_t watched;             /* EV_READ, EV_WRITE: what the event waits for */
+    uint8_t end;                 /* enum stream_end, once over */
+    bool listed : 1;             /* has work at the end of the turn */
+    bool paused : 1;             /* the owner does not want to read */
+    bool again : 1;              /* hand up what is kept without waiting for the socket */
+    bool blocked : 1;            /* a short write: wait until the kernel takes more */
+    bool pressed : 1;            /* the owner was told pressure(on) last */
+    bool finishing : 1;          /* stream_finish was called */
+    bool shut : 1;               /* the sending side is shut */
+    bool over : 1;               /* nothing goes either way any more */
+    bool told : 1;               /* closed() was called */
+    bool dead : 1;               /* stream_destroy was called */
+    struct stream_count count[]; /* [1] where the limits ask for it, else [0] */
 };
 
-_Static_assert(sizeof(struct stream) <= 200, "an idle client stays small");
+_Static_assert(sizeof(struct stream) <= 168, "an idle client stays small");
+_Static_assert(offsetof(struct stream, event) == 0, "an event's address is its stream's");
+
+static struct stream_kind *kind_of(const struct stream *s)
+{
+    return event_get_callback_arg(&s->event);
+}
 
 static struct stream_kind *join_kind(struct loop *l, const struct stream_limits *limits,
                                      const struct stream_ops *ops)
@@ -112,7 +121,8 @@ static void list(struct stream *s)
 {
     if (s->listed)
         return;
-    struct loop_crowd *crowd = loop_streams(s->kind->loop);
+    struct loop *l = kind_of(s)->loop;
+    struct loop_crowd *crowd = loop_streams(l);
     s->listed = true;
     s->next = NULL;
     if (crowd->last)
@@ -121,8 +131,8 @@ static void list(struct stream *s)
         crowd->first = s;
     crowd->last = s;
     crowd->deferred.fn = at_turn_end;
-    crowd->deferred.arg = s->kind->loop;
-    loop_defer(s->kind->loop, &crowd->deferred);
+    crowd->deferred.arg = l;
+    loop_defer(l, &crowd->deferred);
 }
 
 static void drop(struct piece **p)
@@ -207,7 +217,8 @@ static void watch(struct stream *s)
     s->watched = (uint8_t)want;
     if (!want)
         return;
-    event_assign(&s->event, loop_base(s->kind->loop), fd, (short)(want | EV_PERSIST), on_socket, s);
+    struct stream_kind *kind = kind_of(s);
+    event_assign(&s->event, loop_base(kind->loop), fd, (short)(want | EV_PERSIST), on_socket, kind);
     if (event_add(&s->event, NULL) < 0) {
         s->watched = 0;
         end(s, STREAM_RESET);
@@ -232,7 +243,8 @@ static void send_queued(struct stream *s)
         return;
     }
     if (n > 0) {
-        s->count.bytes_out += (uint64_t)n;
+        if (kind_of(s)->limits->counted)
+            s->count->bytes_out += (uint64_t)n;
         consume(&s->queued, (size_t)n);
     }
     s->blocked = s->queued != NULL;
@@ -244,7 +256,7 @@ int stream_write2(struct stream *s, struct span a, struct span b)
     if (s->over || s->finishing || s->dead)
         return E_CLOSED;
     size_t n = a.n + b.n;
-    size_t hard = s->kind->limits->queue_hard;
+    size_t hard = kind_of(s)->limits->queue_hard;
     size_t have = stream_queued(s);
     if (n == 0)
         return 0;
@@ -282,12 +294,12 @@ size_t stream_queued(const struct stream *s)
 
 struct stream_count stream_counted(const struct stream *s)
 {
-    return s->count;
+    return kind_of(s)->limits->counted ? *s->count : (struct stream_count){0};
 }
 
 static void tell_pressure(struct stream *s)
 {
-    size_t soft = s->kind->limits->queue_soft;
+    size_t soft = kind_of(s)->limits->queue_soft;
     if (!soft || s->over || s->finishing)
         return;
     size_t have = stream_queued(s);
@@ -295,8 +307,8 @@ static void tell_pressure(struct stream *s)
     if (on == s->pressed)
         return;
     s->pressed = on;
-    if (s->kind->ops->pressure)
-        s->kind->ops->pressure(s->arg, on);
+    if (kind_of(s)->ops->pressure)
+        kind_of(s)->ops->pressure(s->arg, on);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -312,11 +324,11 @@ static size_t hand_up(struct stream *s, struct span bytes)
 {
     size_t taken = 0;
     while (bytes.n - taken > 0 && !deaf(s)) {
-        size_t n = s->kind->ops->data(s->arg, span_of(bytes.p + taken, bytes.n - taken));
+        size_t n = kind_of(s)->ops->data(s->arg, span_of(bytes.p + taken, bytes.n - taken));
         ASSERT(n <= bytes.n - taken);
         taken += n;
         size_t left = bytes.n - taken;
-        if (s->paused || left <= s->kind->limits->keep_max)
+        if (s->paused || left <= kind_of(s)->limits->keep_max)
             break;
         if (n == 0) {
             /* More than the largest frame, and no frame in it. */
@@ -335,7 +347,8 @@ static size_t receive(struct stream *s, uint8_t *at, size_t room)
         n = recv(event_get_fd(&s->event), at, room, MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     if (n > 0) {
-        s->count.bytes_in += (uint64_t)n;
+        if (kind_of(s)->limits->counted)
+            s->count->bytes_in += (uint64_t)n;
         return (size_t)n;
     }
     if (n == 0)
@@ -348,7 +361,7 @@ static size_t receive(struct stream *s, uint8_t *at, size_t room)
 /* Into the loop's buffer, behind a copy of the little that is kept. */
 static void read_short(struct stream *s)
 {
-    uint8_t *buf = loop_read_buffer(s->kind->loop);
+    uint8_t *buf = loop_read_buffer(kind_of(s)->loop);
     size_t have = s->kept ? s->kept->len : 0;
     size_t got = receive(s, buf + have, LOOP_READ_BYTES - have);
     if (got == 0)
@@ -358,13 +371,15 @@ static void read_short(struct stream *s)
 
     size_t taken = hand_up(s, span_of(buf, have + got));
     size_t left = have + got - taken;
+    if (deaf(s)) /* what is kept went, or goes, with the stream */
+        return;
+    if (left == 0) {
+        drop(&s->kept);
+        return;
+    }
     if (s->kept) {
         s->kept->off = 0;
         s->kept->len = 0;
-    }
-    if (deaf(s) || left == 0) {
-        drop(&s->kept);
-        return;
     }
     if (!make_room(&s->kept, left, left)) {
         end(s, STREAM_RESET);
@@ -377,18 +392,21 @@ static void read_short(struct stream *s)
 static void hand_up_kept(struct stream *s)
 {
     struct piece *k = s->kept;
+    s->kept = NULL; /* the owner looks at it, and may finish the stream meanwhile */
     size_t taken = hand_up(s, span_of(k->bytes + k->off, k->len));
     if (deaf(s))
-        drop(&s->kept);
+        drop(&k);
     else
-        consume(&s->kept, taken);
+        consume(&k, taken);
+    if (!deaf(s))
+        s->kept = k;
 }
 
 /* Straight behind what is kept, in its own buffer. */
 static void read_long(struct stream *s)
 {
     /* One byte more than may be kept, so that there is room to read and an overrun shows. */
-    size_t most = s->kind->limits->keep_max + 1;
+    size_t most = kind_of(s)->limits->keep_max + 1;
     size_t len = s->kept->len;
     size_t cap = len * 2 < most ? len * 2 : most;
     if (!make_room(&s->kept, cap - len, cap)) {
@@ -405,7 +423,8 @@ static void read_long(struct stream *s)
 
 static void on_socket(evutil_socket_t fd, short what, void *arg)
 {
-    struct stream *s = arg;
+    const struct stream_kind *kind = arg;
+    struct stream *s = (struct stream *)event_base_get_running_event(loop_base(kind->loop));
     (void)fd;
     if ((what & EV_WRITE) && s->blocked) {
         s->blocked = false;
@@ -415,7 +434,7 @@ static void on_socket(evutil_socket_t fd, short what, void *arg)
     if (!(what & EV_READ) || s->over)
         return;
     if (s->finishing)
-        receive(s, loop_read_buffer(s->kind->loop), LOOP_READ_BYTES); /* and drop it */
+        receive(s, loop_read_buffer(kind->loop), LOOP_READ_BYTES); /* and drop it */
     else if (s->kept && s->kept->len > STREAM_SHORT_KEEP)
         read_long(s);
     else
@@ -446,9 +465,10 @@ void stream_finish(struct stream *s, int64_t linger_ns)
 {
     if (deaf(s))
         return;
+    drop(&s->kept);
     s->finishing = true;
     list(s);
-    if (loop_timer_create(s->kind->loop, on_linger_over, s, &s->linger) != 0) {
+    if (loop_timer_create(kind_of(s)->loop, on_linger_over, s, &s->linger) != 0) {
         end(s, STREAM_LINGERED);
         return;
     }
@@ -464,9 +484,10 @@ static void destroy(struct stream *s, bool reset)
     if (s->watched)
         event_del(&s->event);
     s->watched = 0;
-    loop_timer_destroy(s->linger);
-    s->linger = NULL;
-
+    if (s->finishing) {
+        loop_timer_destroy(s->linger);
+        s->linger = NULL;
+    }
     int fd = event_get_fd(&s->event);
     struct linger now = {.l_onoff = 1, .l_linger = 0};
     if (reset)
@@ -487,7 +508,6 @@ void stream_abort(struct stream *s)
 
 static void finish_on(struct stream *s)
 {
-    drop(&s->kept);
     if (!s->queued && !s->shut) {
         s->shut = true;
         shutdown(event_get_fd(&s->event), SHUT_WR);
@@ -503,7 +523,7 @@ static void end_turn(struct stream *s)
     if (s->over) {
         if (!s->told) {
             s->told = true;
-            s->kind->ops->closed(s->arg, (enum stream_end)s->end);
+            kind_of(s)->ops->closed(s->arg, (enum stream_end)s->end);
         }
         return;
     }
@@ -529,9 +549,10 @@ static void at_turn_end(void *arg)
             crowd->last = NULL;
         s->listed = false;
         if (s->dead) {
-            drop(&s->kept);
+            if (!s->finishing)
+                drop(&s->kept);
             drop(&s->queued);
-            leave_kind(s->kind);
+            leave_kind(kind_of(s));
             free(s);
         } else {
             end_turn(s);
@@ -544,10 +565,9 @@ int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
 {
     ASSERT(fd >= 0);
     ASSERT(limits->keep_max >= 1);
-    struct stream *s = calloc(1, sizeof(*s));
-    if (s)
-        s->kind = join_kind(l, limits, ops);
-    if (!s || !s->kind) {
+    struct stream *s = calloc(1, sizeof(*s) + (limits->counted ? sizeof(struct stream_count) : 0));
+    struct stream_kind *kind = s ? join_kind(l, limits, ops) : NULL;
+    if (!kind) {
         free(s);
         close(fd);
         return E_NOMEM;
@@ -561,9 +581,9 @@ int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
         setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &limits->sndbuf, sizeof(limits->sndbuf));
 
     s->watched = EV_READ;
-    if (event_assign(&s->event, loop_base(l), fd, EV_READ | EV_PERSIST, on_socket, s) < 0 ||
+    if (event_assign(&s->event, loop_base(l), fd, EV_READ | EV_PERSIST, on_socket, kind) < 0 ||
         event_add(&s->event, NULL) < 0) {
-        leave_kind(s->kind);
+        leave_kind(kind);
         free(s);
         close(fd);
         return E_IO;

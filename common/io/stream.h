@@ -42,10 +42,11 @@ struct stream_limits {
     size_t queue_hard; /* bytes; 0: off */
     size_t keep_max;   /* unconsumed input at most, bytes: the largest frame with its head */
     int sndbuf;        /* bytes asked of the kernel; 0: leave as it is */
+    bool counted;      /* keep stream_counted: 16 bytes a stream */
 };
 
 struct stream_count {
-    uint64_t bytes_in, bytes_out; /* since the start */
+    uint64_t bytes_in, bytes_out; /* since the start; 0 unless the limits say `counted` */
 };
 
 /* Takes `fd`. TCP_NODELAY is set. `limits` and `ops` are borrowed for the stream's life; they are

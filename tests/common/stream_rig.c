@@ -26,7 +26,7 @@
 size_t __sanitizer_get_current_allocated_bytes(void);
 #endif
 
-const struct stream_limits rig_roomy = {.keep_max = 65536};
+const struct stream_limits rig_roomy = {.keep_max = 65536, .counted = true};
 
 static void act(struct rig *r, enum rig_act what)
 {

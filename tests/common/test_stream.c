@@ -10,6 +10,8 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -265,7 +267,7 @@ Test(stream, writing_nothing_is_nothing)
 
 Test(stream, short_writes_deliver_every_byte_in_order)
 {
-    struct stream_limits limits = {.keep_max = 64, .sndbuf = 1};
+    struct stream_limits limits = {.keep_max = 64, .sndbuf = 1, .counted = true};
     struct rig r;
     struct rng rng;
     rng_init(&rng, 3);
@@ -449,6 +451,42 @@ Test(stream, an_idle_stream_holds_no_buffer)
     cr_assert_gt(busy, idle + 15000);
     cr_assert_eq(rig_allocated(), idle);
     free(bytes);
+    rig_end(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(stream, bytes_are_counted_only_where_the_limits_ask_for_it)
+{
+    static const struct stream_limits plain = {.keep_max = 64};
+    struct rig r;
+    rig_make(&r, &plain);
+    rig_send(&r, "hello", 5);
+    rig_turn(&r);
+    cr_assert_eq(rig_got(&r).n, 5);
+    cr_assert_eq(stream_counted(r.stream).bytes_in, 0);
+    rig_end(&r);
+    TEST_NO_LEAKS();
+}
+
+/* Its event's place in libevent among it. */
+Test(stream, an_idle_one_costs_less_than_240_bytes_with_its_event)
+{
+    enum { STREAMS = 500 };
+    static struct stream *s[STREAMS];
+    static const struct stream_limits limits = {.keep_max = 64};
+    struct rig r;
+    rig_make(&r, &rig_roomy);
+    size_t before = rig_allocated();
+    for (int i = 0; i < STREAMS; i++) {
+        int fd[2];
+        cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
+        cr_assert_eq(stream_create(r.loop, fd[0], &limits, &r.ops, &r, &s[i]), 0);
+        close(fd[1]);
+    }
+    cr_assert_lt((rig_allocated() - before) / STREAMS, 240);
+    for (int i = 0; i < STREAMS; i++)
+        stream_destroy(s[i]);
+    rig_turn(&r);
     rig_end(&r);
     TEST_NO_LEAKS();
 }
