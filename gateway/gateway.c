@@ -7,6 +7,7 @@
 #include "gateway/gateway.h"
 
 #include "common/err.h"
+#include "common/io/http.h"
 #include "common/io/net.h"
 #include "common/log.h"
 #include "common/rng.h"
@@ -25,8 +26,9 @@
 /* A step that comes later than this finds a process that was stopped or starved: nobody could have
  * been heard meanwhile, so no more than this counts as silence. */
 #define GATEWAY_STEP_MAX_NS (3 * GATEWAY_STEP_NS)
-/* Descriptors that are not clients': standard streams, loop, listener, link, admin. */
-#define GATEWAY_DESCRIPTORS    32
+/* Descriptors that are not for clients, of few at most a quarter: standard streams, loop, listener,
+ * link, operators. */
+#define GATEWAY_DESCRIPTORS    (16 + HTTP_CONNECTIONS_MAX)
 #define GATEWAY_CLIENTS_MAX    1000000                        /* with -max-clients 0 */
 #define GATEWAY_FOREVER_NS     (365 * 86400 * CLOCK_NS_PER_S) /* a wait without a limit */
 #define GATEWAY_LINK_FINISH_NS CLOCK_NS_PER_S /* the world's time to close its end of the link */
@@ -186,12 +188,18 @@ static uint32_t gateway_limit_ms(int64_t ns)
     return (uint32_t)(ns / CLOCK_NS_PER_MS);
 }
 
-static void gateway_limits(struct gateway *g, uint64_t descriptors)
+/* How many connections there are descriptors for. */
+static uint64_t gateway_room(uint64_t descriptors)
+{
+    const uint64_t few = descriptors / 4;
+    return descriptors - (few < GATEWAY_DESCRIPTORS ? few : GATEWAY_DESCRIPTORS);
+}
+
+static void gateway_limits(struct gateway *g)
 {
     const struct gateway_config *config = g->config;
     struct clients_limits *limits = &g->clients.limits;
-    const uint64_t room =
-        descriptors > 2 * GATEWAY_DESCRIPTORS ? descriptors - GATEWAY_DESCRIPTORS : descriptors;
+    const uint64_t room = gateway_room(g->metrics.descriptors_max);
     uint64_t clients = config->max_clients;
 
     if (clients == 0)
@@ -200,7 +208,7 @@ static void gateway_limits(struct gateway *g, uint64_t descriptors)
         log_line(LOG_WARN,
                  "-max-clients is above what descriptors allow clients=%" PRIu64
                  " descriptors=%" PRIu64,
-                 clients, descriptors);
+                 clients, g->metrics.descriptors_max);
     const uint64_t burst = config->rate_burst != 0 ? config->rate_burst : 2 * config->rate;
 
     limits->clients_max = (uint32_t)clients;
@@ -263,7 +271,7 @@ int gateway_create(struct loop *loop, const struct gateway_config *config, struc
     g->loop = loop;
     g->reap = (struct loop_deferred){.fn = gateway_reap, .arg = g};
     g->metrics.descriptors_max = net_raise_descriptors();
-    gateway_limits(g, g->metrics.descriptors_max);
+    gateway_limits(g);
     int r = gateway_init_parts(g);
     if (r != 0) {
         snprintf(why, why_cap, "-max-clients: %s", err_text(r));
@@ -281,8 +289,8 @@ int gateway_create(struct loop *loop, const struct gateway_config *config, struc
         .sndbuf = config->sndbuf < INT_MAX ? (int)config->sndbuf : INT_MAX,
     };
     char cause[NET_TEXT_MAX + 128];
-    r = listener_init(&g->listener, loop, &g->clients, config->listen, &limits, cause,
-                      sizeof(cause));
+    r = listener_init(&g->listener, loop, &g->clients, config->listen, &limits,
+                      gateway_room(g->metrics.descriptors_max), cause, sizeof(cause));
     if (r != 0) {
         snprintf(why, why_cap, "-listen: %s", cause);
         gateway_destroy(g);

@@ -45,15 +45,28 @@ static void listener_paused(void *arg, bool on, int err)
               l->clients->open);
 }
 
+static bool listener_room(void *arg)
+{
+    const struct listener *l = arg;
+    return l->clients->slots.live < l->connections_max;
+}
+
 static const struct net_listener_ops listener_ops = {
     .accepted = listener_accepted,
+    .room = listener_room,
     .paused = listener_paused,
 };
 
 int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
-                  const struct stream_limits *limits, char *why, size_t why_cap)
+                  const struct stream_limits *limits, uint64_t connections_max, char *why,
+                  size_t why_cap)
 {
-    *l = (struct listener){.loop = loop, .clients = clients, .limits = *limits};
+    *l = (struct listener){
+        .loop = loop,
+        .clients = clients,
+        .limits = *limits,
+        .connections_max = connections_max,
+    };
     return net_listen(loop, addr, &listener_ops, l, &l->net, why, why_cap);
 }
 

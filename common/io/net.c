@@ -86,9 +86,21 @@ static bool accept_goes_on(int err)
     }
 }
 
+/* Descriptors or memory. A listener that stays ready would spin the loop. */
+static void rest(struct net_listener *n, int err)
+{
+    event_del(&n->event);
+    loop_timer_arm(n->rest, NET_ACCEPT_PAUSE_MS * CLOCK_NS_PER_MS);
+    tell_paused(n, true, err);
+}
+
 static void accept_some(struct net_listener *n)
 {
     for (int i = 0; i < NET_ACCEPTS_A_TURN; i++) {
+        if (n->ops->room && !n->ops->room(n->arg)) {
+            rest(n, EMFILE);
+            return;
+        }
         struct sockaddr_storage ss = {0};
         socklen_t len = sizeof(ss);
         int fd = accept4(n->fd, (struct sockaddr *)&ss, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -96,10 +108,7 @@ static void accept_some(struct net_listener *n)
         if (err && accept_goes_on(err))
             continue;
         if (err && err != EAGAIN && err != EWOULDBLOCK) {
-            /* Descriptors or memory. A listener that stays ready would spin the loop. */
-            event_del(&n->event);
-            loop_timer_arm(n->rest, NET_ACCEPT_PAUSE_MS * CLOCK_NS_PER_MS);
-            tell_paused(n, true, err);
+            rest(n, err);
             return;
         }
         /* Even "nothing there" says that a descriptor could be had. */

@@ -2,6 +2,7 @@
  * Addresses are host:port or [ipv6]:port; port 0 lets the kernel choose. May touch: libevent,
  * sockets, the resolver. Never: bytes of a connection (that is stream).
  * On trouble: out of descriptors pauses accepting and tries again by itself; it is reported once.
+ * What waits meanwhile is kept by the kernel.
  */
 #pragma once
 
@@ -18,6 +19,9 @@ struct net_listener_ops {
     void (*accepted)(void *arg, int fd, const char *peer);
     /* Accepting is paused for NET_ACCEPT_PAUSE_MS (`on`), or goes on again; errno in `err`. */
     void (*paused)(void *arg, bool on, int err);
+    /* Is there room for one more? Where not, accepting pauses as if the process were out of
+     * descriptors (EMFILE), so that some are left for others. May be NULL: always. */
+    bool (*room)(void *arg);
 };
 
 /* How long accepting rests when the process is out of descriptors or memory. */

@@ -26,6 +26,7 @@ struct door {
     char paused[16]; /* '+' on, '-' off */
     int err;
     bool destroy_in_accepted;
+    int places; /* connections that there is room for; 0: any number */
 };
 
 /* Descriptors that this process has open. */
@@ -65,7 +66,17 @@ static void on_paused(void *arg, bool on, int err)
         d->err = err;
 }
 
-static const struct net_listener_ops door_ops = {on_accepted, on_paused};
+static bool has_room(void *arg)
+{
+    const struct door *d = arg;
+    return d->places == 0 || d->n < d->places;
+}
+
+static const struct net_listener_ops door_ops = {
+    .accepted = on_accepted,
+    .paused = on_paused,
+    .room = has_room,
+};
 
 static void open_door(struct door *d, const char *addr)
 {
@@ -313,6 +324,40 @@ Test(net, D05_out_of_descriptors_pauses_reports_once_and_recovers)
         close(filler[i]);
     close(second);
     close(c.fd);
+    close_door(&d);
+    TEST_NO_LEAKS();
+}
+
+Test(net, where_there_is_no_room_connections_wait_until_there_is)
+{
+    struct door d;
+    struct call c[3];
+    open_door(&d, "127.0.0.1:0");
+    d.places = 2;
+    for (int i = 0; i < 3; i++) {
+        dial(&c[i], d.loop, net_listener_addr(d.listener), LONG_WAIT);
+        wait_for(d.loop, &c[i].times, 1);
+        cr_assert_geq(c[i].fd, 0, "the kernel keeps it");
+    }
+    wait_for(d.loop, &d.n, 2);
+    while (d.paused[0] == '\0')
+        loop_turn(d.loop, LONG_WAIT);
+    struct mono before = clock_mono();
+    int turns = 0;
+    while (clock_since(clock_mono(), before) < 2 * NET_ACCEPT_PAUSE_MS * CLOCK_NS_PER_MS) {
+        loop_turn(d.loop, NET_ACCEPT_PAUSE_MS * CLOCK_NS_PER_MS);
+        turns++;
+    }
+    cr_assert_lt(turns, 10, "a rest, not a spin");
+    cr_assert_eq(d.n, 2);
+    cr_assert_str_eq(d.paused, "+");
+    cr_assert_eq(d.err, EMFILE);
+
+    d.places = 0;
+    wait_for(d.loop, &d.n, 3);
+    cr_assert_str_eq(d.paused, "+-");
+    for (int i = 0; i < 3; i++)
+        close(c[i].fd);
     close_door(&d);
     TEST_NO_LEAKS();
 }
