@@ -94,12 +94,13 @@ static int rooms_init(struct world *w)
         arena_init(&w->scratch, scratch) != 0 ||
         message_reader_create(PROTO_FRAME_MAX, &w->reader) != 0)
         return E_NOMEM;
+    w->routes = calloc(cap, sizeof(*w->routes));
     w->tells = calloc(cap, sizeof(*w->tells));
     w->jumped = calloc(cap, sizeof(*w->jumped));
     w->fan.told = calloc((size_t)cap / 64 + 1, sizeof(*w->fan.told));
     w->fan.ids = calloc(cap, sizeof(*w->fan.ids));
     w->fan.tails = calloc(cap, sizeof(*w->fan.tails));
-    if (!w->tells || !w->jumped || !w->fan.told || !w->fan.ids || !w->fan.tails)
+    if (!w->routes || !w->tells || !w->jumped || !w->fan.told || !w->fan.ids || !w->fan.tails)
         return E_NOMEM;
     return 0;
 }
@@ -144,6 +145,7 @@ void world_destroy(struct world *w)
     free(w->fan.tails);
     free(w->jumped);
     free(w->tells);
+    free(w->routes);
     message_reader_destroy(w->reader);
     arena_fini(&w->scratch);
     outbox_fini(&w->outbox);

@@ -50,9 +50,15 @@ struct world_ops {
     void *arg;
 };
 
+/* Where a viewer's batches go: what of its session a tick needs, side by side for all. */
+struct world_route {
+    struct link_ref link;
+    uint64_t sid;
+};
+
 /* What is told of each candidate of the block at hand (world/interest/fanout). */
 struct world_fan {
-    const struct sight_block *block;
+    uint32_t block;              /* its number; 0: none yet */
     uint64_t any;                /* all words of `told`, or-ed */
     uint64_t *told;              /* [cap / 64 + 1] bits: it is told by a record */
     uint32_t *ids;               /* [cap] */
@@ -72,6 +78,7 @@ struct world {
     struct entities entities;
     struct id_pool ids;
     struct sessions sessions;
+    struct world_route *routes; /* [entities.cap] of who is a viewer */
     struct sight sight;
     struct events events;
     struct aoi_move_tail *tells; /* [entities.cap] this tick's tail of who is told; len 0: none */

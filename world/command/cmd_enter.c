@@ -57,6 +57,7 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
     s->next_id = 0;
     s->state = SESSION_INSIDE;
     w->sessions.inside++;
+    w->routes[s->entity.slot] = (struct world_route){s->link, s->sid};
     sight_watch(&w->sight, s->entity.slot);
     pause_enter(w, s);
 

@@ -186,7 +186,7 @@ static void block_lay(struct world *w, const struct sight_block *block)
     const struct places *p = &w->sight.places;
     struct world_fan *fan = &w->fan;
 
-    fan->block = block;
+    fan->block = block->number;
     fan->any = 0;
     for (uint32_t at = 0; at < block->n; at += 64) {
         uint32_t end = block->n - at < 64 ? block->n - at : 64;
@@ -204,19 +204,41 @@ static void block_lay(struct world *w, const struct sight_block *block)
     }
 }
 
-/* Records of those who stay, by mask. */
+static uint32_t told_count(const struct sight_result *result, const uint64_t *told, uint32_t words)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < words; i++)
+        n += (uint32_t)__builtin_popcountll(result->stay[i] & told[i]);
+    return n;
+}
+
+/* Records of those who stay, by mask. The hot loop of a world: what it changes is held in locals,
+ * since bytes that are written might otherwise be the struct's own. */
 static void staying_by_mask(struct records *r, const struct sight_result *result)
 {
     const struct world_fan *fan = &r->w->fan;
-    uint32_t words = (result->block->n + 63) / 64;
+    const uint32_t words = (result->block->n + 63) / 64, n = told_count(result, fan->told, words);
+    const bool fits = (size_t)n * AOI_MOVE_RECORD_MAX <= (size_t)(r->end - r->at);
+    uint32_t previous = 0;
+    uint8_t *at = r->at;
 
     for (uint32_t i = 0; i < words; i++) {
         for (uint64_t bits = result->stay[i] & fan->told[i]; bits != 0; bits &= bits - 1) {
-            uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(bits);
+            const uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(bits);
 
-            records_put(r, fan->ids[j], &fan->tails[j]);
+            if (!fits) {
+                records_put(r, fan->ids[j], &fan->tails[j]);
+                continue;
+            }
+            at += aoi_move_put_wide(at, fan->ids[j], previous, &fan->tails[j]);
+            previous = fan->ids[j];
         }
     }
+    if (!fits)
+        return;
+    r->at = at;
+    r->n = n;
 }
 
 /* Records of those who stay, by the viewer's list. `past`: what it was told before its batches
@@ -340,28 +362,28 @@ static struct sight_diff with_jumped(struct world *w, const struct sight_result 
 static void tell_viewer(void *arg, const struct sight_result *r)
 {
     struct world *w = arg;
-    struct session *s;
+    const struct world_route *route = &w->routes[r->viewer];
     struct sight_diff d = r->diff;
     struct pause_cursor cursor, *past = NULL;
     size_t mark = w->scratch.used;
 
-    if (r->block && r->block != w->fan.block)
+    if (r->block && r->block->number != w->fan.block)
         block_lay(w, r->block);
     if (r->block && w->fan.any == 0 && w->n_jumped == 0 && d.n_gone + d.n_added == 0)
         return;
-    if (!sessions_find(&w->sessions, w->entities.cold[r->viewer].session, &s))
-        return;
-    if (pause_resuming(w, r->viewer))
+    if (!r->block && pause_resuming(w, r->viewer))
         past = &cursor;
-    outbox_begin(&w->outbox, s->link, s->sid);
-    pause_cursor_start(&cursor, w, r->viewer);
+    outbox_begin(&w->outbox, route->link, route->sid);
+    if (past)
+        pause_cursor_start(&cursor, w, r->viewer);
     if (past || w->n_jumped > 0)
         d = with_jumped(w, r, past);
     if (d.n_gone > 0)
         put_removes(w, d.gone, d.n_gone);
     if (d.n_added > 0)
         put_adds(w, d.added, d.n_added);
-    pause_cursor_start(&cursor, w, r->viewer);
+    if (past)
+        pause_cursor_start(&cursor, w, r->viewer);
     put_staying(w, r, past);
     outbox_end(&w->outbox);
     if (past)
@@ -372,7 +394,7 @@ static void tell_viewer(void *arg, const struct sight_result *r)
 void fanout_tell(struct world *w)
 {
     encode_all(w);
-    w->fan.block = NULL;
+    w->fan.block = 0;
     sight_tell(&w->sight, &w->entities, tell_viewer, w);
     clear(w);
 }

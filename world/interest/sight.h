@@ -50,6 +50,7 @@ struct sight_diff {
 struct sight_block {
     const uint32_t *ranks; /* [n] candidates, ascending: indexes of places' order and ids */
     uint32_t n;
+    uint32_t number;     /* in this tick, from 1 */
     uint32_t cx, cy;     /* its cell */
     uint32_t first_view; /* of its views */
     uint32_t n_views;    /* 0: they did not fit, and are made when they are told */

@@ -44,6 +44,7 @@ struct block {
     struct entities *e;
     struct sight_work *k;
     struct mask_edge edge;
+    int64_t slack2;       /* squared, in whole numbers: from here on a move is a jump */
     int32_t mid_x, mid_y; /* its middle, in whole numbers from the scene's corner */
     const uint32_t *ranks;
     uint32_t n;
@@ -111,6 +112,19 @@ static struct mask_edge edge_of(const struct places *p)
     double inner = low > 0 ? floor(low * low) : 0;
 
     return (struct mask_edge){(int32_t)inner, (uint32_t)(ceil(high * high) - inner)};
+}
+
+static struct block block_of(struct sight *s, struct entities *e)
+{
+    double slack = floor(s->places.slack * s->places.scale - MASK_ROUNDING);
+
+    return (struct block){
+        .s = s,
+        .e = e,
+        .k = s->work,
+        .edge = edge_of(&s->places),
+        .slack2 = slack > 0 ? (int64_t)(slack * slack) : 0,
+    };
 }
 
 static int16_t held(int32_t v)
@@ -218,6 +232,15 @@ static void list_changed(const struct block *b, uint32_t words, struct found *f)
         known_sort(k->gone, f->n_gone);
 }
 
+/* Did it move so far that its old place need not be among the block's? By whole numbers, on the
+ * safe side. */
+static bool has_jumped(const struct block *b, const struct places_fixed *f)
+{
+    int64_t dx = f->x - f->old_x, dy = f->y - f->old_y;
+
+    return dx * dx + dy * dy >= b->slack2;
+}
+
 /* Look at one viewer of the block: k->stay, k->gone and k->added say what it is told. */
 static struct found look(struct block *b, uint32_t rank, uint32_t viewer)
 {
@@ -226,7 +249,7 @@ static struct found look(struct block *b, uint32_t rank, uint32_t viewer)
     struct sight_work *k = b->k;
     uint32_t batches = (b->n + MASK_BATCH - 1) / MASK_BATCH, words = (b->n + 63) / 64;
     uint32_t self = k->index[rank];
-    bool seen = p->seen[viewer] != 0, jumped = seen && places_is_jump(p, b->e, viewer);
+    bool seen = at->old_x != PLACES_AWAY, jumped = seen && has_jumped(b, at);
     struct mask_place place[2] = {relative(b, at->x, at->y), relative(b, at->x, at->y)};
     struct found f = {0};
     uint64_t changed = 0;
@@ -331,7 +354,7 @@ static void run_block(struct block *b, const struct places_cell *cell, struct ar
     bool fits = true;
     uint32_t viewer;
 
-    *out = (struct sight_block){.n = b->n, .cx = cell->cx, .cy = cell->cy};
+    *out = (struct sight_block){.n = b->n, .number = s->n_blocks, .cx = cell->cx, .cy = cell->cy};
     out->first_view = s->n_views;
     out->ranks = keep(scratch, b->ranks, b->n * sizeof(*b->ranks));
     fits = out->ranks != NULL;
@@ -365,7 +388,7 @@ static void rows_around(const struct places *p, uint32_t cy, uint32_t from[BLOCK
 void sight_mask_run(struct sight *s, struct entities *e, struct arena *scratch, uint32_t tick)
 {
     struct places *p = &s->places;
-    struct block b = {.s = s, .e = e, .k = s->work, .edge = edge_of(p)};
+    struct block b = block_of(s, e);
     uint32_t from[BLOCK_ROWS], end[BLOCK_ROWS];
 
     for (uint32_t i = 0; i < p->n_cells; i++) {
@@ -411,7 +434,7 @@ static void tell_again(struct block *b, const struct sight_block *kept, const ui
 
 void sight_mask_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, void *arg)
 {
-    struct block b = {.s = s, .e = e, .k = s->work, .edge = edge_of(&s->places)};
+    struct block b = block_of(s, e);
     uint32_t cell_at = 0;
 
     for (uint32_t i = 0; i < s->n_blocks; i++) {
