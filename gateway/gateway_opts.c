@@ -49,7 +49,7 @@ const struct opt gateway_opts[] = {
      .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
      .help = "a client that sends no whole frame for this long gets Bye 15"},
     {.name = "login-timeout", .type = OPT_DURATION, .offset = FIELD(login_timeout_ns),
-     .def = "30s", .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
+     .def = "60s", .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
      .help = "a client that has not logged in by then gets Bye 15; does not run while the world is "
              "away"},
     {.name = "frame-timeout", .type = OPT_DURATION, .offset = FIELD(frame_timeout_ns),

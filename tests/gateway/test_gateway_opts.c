@@ -36,7 +36,7 @@ Test(gateway_opts, every_default_is_the_designs)
     cr_assert_eq(c.rate, 60);
     cr_assert_eq(c.rate_burst, 0);
     cr_assert_eq(c.idle_timeout_ns, 60 * CLOCK_NS_PER_S);
-    cr_assert_eq(c.login_timeout_ns, 30 * CLOCK_NS_PER_S);
+    cr_assert_eq(c.login_timeout_ns, 60 * CLOCK_NS_PER_S);
     cr_assert_eq(c.frame_timeout_ns, 10 * CLOCK_NS_PER_S);
     cr_assert_eq(c.queue_soft, 64 << 10);
     cr_assert_eq(c.queue_hard, 1 << 20);

