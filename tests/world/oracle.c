@@ -68,6 +68,7 @@ struct oracle_rules oracle_rules(void)
         .move_epsilon = 0.05,
         .dir_epsilon = 1,
         .update_interval = 2,
+        .max_speed = ORACLE_FAST,
         .bounds = {-1000, -1000, 1000, 1000},
         .area = 60,
         .n_min = 2,
@@ -105,6 +106,7 @@ struct oracle_rules oracle_random_rules(struct rng *rng)
     static const double quanta[] = {1.0 / 256, 1.0 / 64, 1.0 / 50, 1.0 / 16, 1};
     static const double parts[] = {0, 0, 0.01, 0.2, 1};
     static const double epsilons[] = {0, 0.01, 0.05, 0.5, 3};
+    static const double speeds[] = {ORACLE_FAST, ORACLE_FAST, 300, 12, 0.2};
     static const double sides[] = {5, 100, 777.77, 3000, 16384};
     struct oracle_rules r = oracle_rules();
     r.quantum = pick(rng, quanta, ARRAY_LEN(quanta));
@@ -119,11 +121,19 @@ struct oracle_rules oracle_random_rules(struct rng *rng)
     double w = pick(rng, sides, ARRAY_LEN(sides)), h = pick(rng, sides, ARRAY_LEN(sides));
     memcpy(r.bounds, (double[4]){x, y, x + w, y + h}, sizeof r.bounds);
     r.area = r.radius * (0.3 + 5 * rng_unit(rng));
+    r.max_speed = pick(rng, speeds, ARRAY_LEN(speeds));
+    if (r.max_speed < ORACLE_FAST) { /* they meet where they come in, or never */
+        r.bounds[2] = x + r.radius * (1 + 4 * rng_unit(rng));
+        r.bounds[3] = y + r.radius * (1 + 4 * rng_unit(rng));
+    }
+    r.portable = rng_below(rng, 3) == 0;
     r.lattice = rng_below(rng, 3) == 0 ? 1.0 / 64 : 0;
     r.links = 1 + (uint32_t)rng_below(rng, 4);
     r.turns = 1 + (uint32_t)rng_below(rng, 4);
     for (int i = ORACLE_STEP; i < ORACLE_PAUSE; i++)
         r.weight[i] = (uint8_t)(rng_below(rng, 3) == 0 ? rng_below(rng, 40) : 2);
+    r.weight[ORACLE_PAUSE] = rng_below(rng, 3) == 0 ? 10 : 0;
+    r.tight = r.hysteresis == 0 && r.weight[ORACLE_PAUSE] == 0 && rng_below(rng, 4) == 0;
     return r;
 }
 
@@ -137,10 +147,14 @@ static struct rig *world_of(const struct oracle_rules *rules, uint64_t seed)
     c.dir_epsilon = rules->dir_epsilon;
     c.update_interval = rules->update_interval;
     memcpy(c.bounds, rules->bounds, sizeof c.bounds);
-    c.max_speed = ORACLE_MAX_SPEED;
+    c.max_speed = rules->max_speed;
     c.spawn = "uniform";
     c.seed = seed;
     struct rig *r = rig_create(&c);
+    if (rules->portable)
+        r->world->sight.mask = mask_portable;
+    if (rules->tight)
+        r->world->scratch.cap = 2 * (size_t)r->world->entities.cap * SIGHT_SPARE + 2048;
     char id[16];
     for (uint32_t i = 1; i < rules->links; i++) {
         snprintf(id, sizeof id, "gw-%u", i);
@@ -166,6 +180,7 @@ void oracle_run(const struct oracle_rules *rules, uint64_t seed, uint32_t rounds
     rng_init(&o.rng, seed);
     while (rounds > 0) {
         o.rules = rules ? *rules : oracle_random_rules(&o.rng);
+        o.rules.portable ^= o.worlds++ % 2; /* half of them */
         o.rig = world_of(&o.rules, rng_next(&o.rng));
         o.n = 0;
         memset(o.players, 0, ORACLE_PLAYERS_MAX * sizeof *o.players);

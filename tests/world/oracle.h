@@ -10,7 +10,7 @@
 #include "tests/world_rig.h"
 
 #define ORACLE_PLAYERS_MAX 300
-#define ORACLE_MAX_SPEED   1e7               /* units a second: any jump is legal */
+#define ORACLE_FAST        1e7               /* units a second: any jump is legal */
 #define ORACLE_TURN        6.283185307179586 /* 2π */
 
 /* What a player may do in its turn. */
@@ -35,6 +35,9 @@ enum oracle_act {
 struct oracle_rules {
     double radius, hysteresis, quantum, move_epsilon, dir_epsilon; /* as in the config */
     uint64_t update_interval;
+    double max_speed; /* units a second; below ORACLE_FAST some moves are refused */
+    bool portable;    /* masks by the portable code, whatever the processor has */
+    bool tight;       /* scratch that masks do not fit into; no hysteresis, no pauses */
     double bounds[4];
     double area;           /* units around the scene's middle where most of it happens */
     double lattice;        /* places are multiples of this; 0: anything */
@@ -69,7 +72,7 @@ struct oracle {
     struct rig *rig;
     struct rng rng;
     uint64_t seed;
-    uint32_t round, n;
+    uint32_t worlds, round, n;
     struct oracle_player *players; /* [ORACLE_PLAYERS_MAX] */
     struct oracle_pair *pairs;     /* [n * n] viewer by subject */
 };

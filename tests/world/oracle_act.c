@@ -53,7 +53,13 @@ static void go(struct oracle *o, struct oracle_player *p, double x, double y)
 {
     if (!in_bounds(o, x, y))
         return;
-    rig_move(o->rig, p->s, x, y);
+    uint32_t seq = rig_send_move(o->rig, p->s, x, y);
+    const struct message *m = rig_answer(o->rig, p->s, seq);
+    if (m && m->cmd == CMD_ERROR_NOTIFY && m->error_notify.code == PE_MOVE_SPEED &&
+        o->rules.max_speed < ORACLE_FAST)
+        return;
+    if (!m || m->cmd != CMD_MOVE_RESP)
+        rig_fail("%sa move to %.17g, %.17g was refused", o->rig->context, x, y);
     p->x = x;
     p->y = y;
 }
@@ -145,11 +151,11 @@ static void act_turn(struct oracle *o, struct oracle_player *p)
         dir = between(o, -50, 50);
         break;
     case 3:
-        speed = oracle_chance(o, 30) ? 0 : between(o, 0, ORACLE_MAX_SPEED);
+        speed = oracle_chance(o, 30) ? 0 : between(o, 0, o->rules.max_speed);
         break;
     default:
         dir = between(o, 0, ORACLE_TURN);
-        speed = between(o, 0, ORACLE_MAX_SPEED);
+        speed = between(o, 0, o->rules.max_speed);
     }
     face(o, p, dir, speed);
 }

@@ -18,7 +18,7 @@ static bool same_on_wire(const struct oracle *o, const struct rig_known *k,
 {
     double q = o->rules.quantum;
     unsigned dir = (unsigned)floor(p->dir / ORACLE_TURN * 256 + 0.5) & 255;
-    unsigned speed = (unsigned)floor(p->speed / ORACLE_MAX_SPEED * 255 + 0.5);
+    unsigned speed = (unsigned)floor(p->speed / o->rules.max_speed * 255 + 0.5);
     return k->qx == (int64_t)floor(p->x / q + 0.5) && k->qy == (int64_t)floor(p->y / q + 0.5) &&
            k->wire_dir == dir && k->wire_speed == speed;
 }
@@ -63,7 +63,7 @@ static void judge_silence(const struct oracle *o, const struct rig_known *k,
         pair->late = 0;
         return;
     }
-    if (k->wire_speed != (unsigned)floor(p->speed / ORACLE_MAX_SPEED * 255 + 0.5))
+    if (k->wire_speed != (unsigned)floor(p->speed / o->rules.max_speed * 255 + 0.5))
         rig_fail("%sa change of speed by %u is not told", o->rig->context, k->id);
     double dx = p->x - pair->x, dy = p->y - pair->y;
     double slack = 1e-9 + (pair->rough ? 1.5 * o->rules.quantum : 0);

@@ -115,7 +115,7 @@ Test(cmd_leave, two_who_know_each_other_may_leave_in_one_tick)
     rig_drop(r);
     rig_tick(r, 2);
     cr_assert_eq(rig_take(r, c)->aoi_remove.count, 2);
-    cr_assert_eq(r->world->sight.known.pairs, 0);
+    cr_assert_eq(r->world->sight.pairs, 0);
     rig_balance(r);
     rig_destroy(r);
 }

@@ -131,6 +131,27 @@ Test(sight_oracle, in_crowds_of_hundreds)
     TEST_NO_LEAKS();
 }
 
+Test(sight_oracle, when_the_scratch_is_short)
+{
+    struct oracle_rules rules = oracle_rules();
+    rules.tight = true;
+    oracle_run(&rules, 19, oracle_rounds(2));
+    TEST_NO_LEAKS();
+}
+
+Test(sight_oracle, at_a_walkers_speed)
+{
+    struct oracle_rules rules = oracle_rules();
+    rules.max_speed = 12;
+    memcpy(rules.bounds, (double[4]){-50, -50, 50, 50}, sizeof rules.bounds);
+    rules.ticks = 30;
+    oracle_run(&rules, 17, oracle_rounds(2));
+    rules.portable = true;
+    rules.radius = 7;
+    oracle_run(&rules, 18, oracle_rounds(2));
+    TEST_NO_LEAKS();
+}
+
 Test(sight_oracle, under_rules_of_chance)
 {
     oracle_run(NULL, 14, oracle_rounds(1));
