@@ -169,6 +169,7 @@ void world_gauges(struct world *w)
     m->links = w->sessions.links_slots.live;
     m->aoi_known = w->sight.pairs;
     m->sight_deferred = w->sight.deferred;
+    m->sight_redone = w->sight.redone;
     m->viewers_paused = w->n_paused;
     m->events_leave = w->events.count[EVENT_LEAVE];
     m->events_enter = w->events.count[EVENT_ENTER];

@@ -85,7 +85,8 @@ const struct opt world_opts_table[] = {
      .help = "sessions at once; 0 is twice the entities"},
     {.name = "max-pairs", .type = OPT_UINT, .offset = CORE(max_pairs), .def = "33554432",
      .unit = "", .min = PAIRS_MIN, .max = PAIRS_MAX,
-     .help = "pairs of viewer and seen that there is room for; 8 bytes each, as they are used"},
+     .help = "pairs that may be kept in lists, as with hysteresis and for viewers that are paused; "
+             "8 bytes each, as they are used"},
     {.name = "session-requests", .type = OPT_UINT, .offset = CORE(session_requests),
      .def = "1024", .unit = "", .min = 1, .max = REQUESTS_MAX, .zero_off = true,
      .help = "requests of a session in one tick; more are refused with 12"},

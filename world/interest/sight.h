@@ -103,7 +103,7 @@ struct sight {
     uint64_t pairs;                   /* known now */
     uint64_t added, removed, cleared; /* since the start: added - removed - cleared = pairs */
     uint64_t deferred;                /* viewers that had to wait for room */
-    uint64_t redone;                  /* viewers whose masks were made twice for want of scratch */
+    uint64_t redone;                  /* blocks whose masks were made twice for want of scratch */
 };
 
 /* `cap` slots; `max_pairs` keys in all lists. E_NOMEM. */
