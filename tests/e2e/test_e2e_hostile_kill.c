@@ -42,15 +42,14 @@ struct fault {
     struct player *a, *b;
 };
 
-static void fault_start(struct fault *f, bool proxied)
+static void fault_start(struct fault *f, bool proxied, const char *timeout)
 {
     *f = (struct fault){0};
-    f->pair.world =
-        pair_world(PROCESS_ARGS(TOGETHER, "-link-timeout", link_timeout(), PROBE_ADMIN));
+    f->pair.world = pair_world(PROCESS_ARGS(TOGETHER, "-link-timeout", timeout, PROBE_ADMIN));
     if (proxied)
         proxy_start(&f->proxy, f->pair.world->addr, 0);
     f->pair.gateway = pair_gateway(proxied ? f->proxy.addr : f->pair.world->addr,
-                                   PROCESS_ARGS("-link-timeout", link_timeout(), PROBE_ADMIN));
+                                   PROCESS_ARGS("-link-timeout", timeout, PROBE_ADMIN));
     pair_await_link(f->pair.gateway, 1);
     stage_init(&f->stage);
     f->a = stage_join(&f->stage, f->pair.gateway->addr, "a");
@@ -100,7 +99,7 @@ Test(e2e_hostile_kill, a_killed_world_shows_as_a_lost_link_and_a_second_one_up)
 {
     struct fault f;
 
-    fault_start(&f, false);
+    fault_start(&f, false, link_timeout());
     process_kill(f.pair.world);
     STAGE_UNTIL(&f.stage, all_told(&f, PE_UNAVAILABLE, 1));
     process_restart(f.pair.world);
@@ -122,7 +121,7 @@ Test(e2e_hostile_kill, a_killed_gateway_shows_as_an_ended_link_and_ended_session
 {
     struct fault f;
 
-    fault_start(&f, false);
+    fault_start(&f, false, link_timeout());
     process_kill(f.pair.gateway);
     STAGE_UNTIL(&f.stage, f.a->closed && f.b->closed);
     const struct process *w = f.pair.world;
@@ -145,7 +144,7 @@ Test(e2e_hostile_kill, a_world_that_stands_still_shows_as_silent)
 {
     struct fault f;
 
-    fault_start(&f, false);
+    fault_start(&f, false, link_timeout());
     process_signal(f.pair.world, SIGSTOP);
     STAGE_UNTIL(&f.stage, all_told(&f, PE_UNAVAILABLE, 1));
     stage_pass(&f.stage, standstill_ms());
@@ -167,7 +166,7 @@ Test(e2e_hostile_kill, a_gateway_that_stands_still_shows_as_silent)
 {
     struct fault f;
 
-    fault_start(&f, false);
+    fault_start(&f, false, link_timeout());
     process_signal(f.pair.gateway, SIGSTOP);
     stage_pass(&f.stage, standstill_ms());
     probe_await_least(f.pair.world, LINK_END("silent"), 1, PROCESS_PATIENCE_MS);
@@ -186,7 +185,7 @@ Test(e2e_hostile_kill, a_cut_network_shows_as_silence_at_both_ends)
 {
     struct fault f;
 
-    fault_start(&f, true);
+    fault_start(&f, true, link_timeout());
     proxy_cut(&f.proxy, true);
     STAGE_UNTIL(&f.stage, all_told(&f, PE_UNAVAILABLE, 1));
     probe_await_least(f.pair.world, LINK_END("silent"), 1, PROCESS_PATIENCE_MS);
@@ -210,7 +209,7 @@ Test(e2e_hostile_kill, a_short_cut_is_only_late)
 {
     struct fault f;
 
-    fault_start(&f, true);
+    fault_start(&f, true, "5s");
     for (int i = 1; i <= 3; i++) {
         uint32_t answers = f.a->answers;
         proxy_cut(&f.proxy, true);
