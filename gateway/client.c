@@ -142,8 +142,8 @@ static void client_closed(void *arg, enum stream_end why)
         client_drop(c, why == STREAM_EOF ? CLIENT_END_EOF : CLIENT_END_RESET);
         return;
     }
-    /* What is still queued will never be read: no reason to let the kernel keep trying. */
-    if (all->conn->queued(c->conn) > 0) {
+    /* What the peer has not taken will never be read: no reason to let the kernel keep trying. */
+    if (all->conn->unsent(c->conn) > 0) {
         all->metrics->byes_unread++;
         all->conn->abort(c->conn);
     } else {

@@ -9,4 +9,5 @@ const struct conn_ops conn_stream = {
     .destroy = stream_destroy,
     .abort = stream_abort,
     .queued = stream_queued,
+    .unsent = stream_unsent,
 };

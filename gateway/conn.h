@@ -15,6 +15,7 @@ struct conn_ops {
     void (*destroy)(struct stream *s);
     void (*abort)(struct stream *s);
     size_t (*queued)(const struct stream *s);
+    size_t (*unsent)(const struct stream *s);
 };
 
 /* Real sockets. */

@@ -188,9 +188,11 @@ static uint32_t gateway_limit_ms(int64_t ns)
     return (uint32_t)(ns / CLOCK_NS_PER_MS);
 }
 
-/* How many connections there are descriptors for. */
+/* How many connections there are descriptors for; 0 descriptors: nobody knows. */
 static uint64_t gateway_room(uint64_t descriptors)
 {
+    if (descriptors == 0)
+        return GATEWAY_CLIENTS_MAX;
     const uint64_t few = descriptors / 4;
     return descriptors - (few < GATEWAY_DESCRIPTORS ? few : GATEWAY_DESCRIPTORS);
 }

@@ -23,9 +23,11 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,8 +45,7 @@ struct piece {
     uint8_t bytes[];
 };
 
-/* What the streams of one kind share. Their events have it as their argument, which costs a stream
- * nothing; the stream itself is the event that runs. */
+/* What the streams of one kind share: the argument of their events. The stream is the event. */
 struct stream_kind {
     struct stream_kind *next; /* of the loop's kinds: two or three in a process */
     struct loop *loop;
@@ -192,7 +193,6 @@ static void end(struct stream *s, enum stream_end why)
     if (s->watched)
         event_del(&s->event);
     s->watched = 0;
-    drop(&s->queued);
     list(s);
 }
 
@@ -290,6 +290,13 @@ void stream_flush(struct stream *s)
 size_t stream_queued(const struct stream *s)
 {
     return s->queued ? s->queued->len : 0;
+}
+
+size_t stream_unsent(const struct stream *s)
+{
+    int n = 0;
+    bool known = !s->dead && ioctl(event_get_fd(&s->event), SIOCOUTQ, &n) == 0;
+    return stream_queued(s) + (known ? (size_t)n : 0);
 }
 
 struct stream_count stream_counted(const struct stream *s)
@@ -394,12 +401,12 @@ static void hand_up_kept(struct stream *s)
     struct piece *k = s->kept;
     s->kept = NULL; /* the owner looks at it, and may finish the stream meanwhile */
     size_t taken = hand_up(s, span_of(k->bytes + k->off, k->len));
-    if (deaf(s))
-        drop(&k);
-    else
-        consume(&k, taken);
-    if (!deaf(s))
-        s->kept = k;
+    if (deaf(s)) {
+        free(k);
+        return;
+    }
+    consume(&k, taken);
+    s->kept = k;
 }
 
 /* Straight behind what is kept, in its own buffer. */

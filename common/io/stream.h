@@ -64,6 +64,9 @@ void stream_flush(struct stream *s);
 
 /* Bytes queued here and not yet taken by the kernel. */
 size_t stream_queued(const struct stream *s);
+/* Bytes that the peer's side has not taken: those queued here, and those on their way. Asks the
+ * system, so not for every write; stays true in `closed`. */
+size_t stream_unsent(const struct stream *s);
 struct stream_count stream_counted(const struct stream *s);
 
 /* Stop and go on reading; while paused the kernel's buffer pushes back on the peer. */

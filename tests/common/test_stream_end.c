@@ -44,7 +44,28 @@ Test(stream_end, a_peer_that_only_shut_its_side_is_an_end_even_with_output_queue
     rig_turn(&r);
     cr_assert_eq(r.closed, 1);
     cr_assert_eq(r.why, STREAM_EOF);
-    cr_assert_eq(stream_queued(r.stream), 0);
+    cr_assert_eq(stream_queued(r.stream), 1, "the owner can see what was not sent");
+    rig_end(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(stream_end, what_the_peer_has_not_taken_is_seen)
+{
+    struct rig r;
+    char got[16];
+    rig_make_tcp(&r, &rig_roomy);
+    cr_assert_eq(stream_unsent(r.stream), 0);
+    cr_assert_eq(stream_write(r.stream, span_text("hello")), 0);
+    cr_assert_eq(stream_unsent(r.stream), 5, "queued");
+    rig_turn(&r);
+    cr_assert_eq(stream_unsent(r.stream), 0, "the peer's kernel has it");
+    rig_recv(&r, got, sizeof(got));
+    rig_end(&r);
+
+    struct stream_limits limits = {.keep_max = 64, .sndbuf = 1};
+    rig_make(&r, &limits);
+    rig_fill(&r);
+    cr_assert_gt(stream_unsent(r.stream), stream_queued(r.stream), "and on its way");
     rig_end(&r);
     TEST_NO_LEAKS();
 }

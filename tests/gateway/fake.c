@@ -82,6 +82,7 @@ const struct conn_ops fake_conn_ops = {
     .destroy = fake_destroy,
     .abort = fake_abort,
     .queued = fake_queued,
+    .unsent = fake_queued,
 };
 
 void fake_conn_fini(struct stream *s)
