@@ -18,7 +18,7 @@ static int check(struct world *w, const struct session *s, uint32_t slot, const 
     if (!scene_inside(&w->scene, m->move_req.x, m->move_req.y)) {
         w->metrics.moves_bounds++;
         log_often(LOG_INFO,
-                  "world #%u move rejected: (%.2f, %.2f) is outside the scene session=%" PRIu64
+                  "world #%u move rejected: (%.6g, %.6g) is outside the scene session=%" PRIu64
                   " peer=%s",
                   e->id[slot], m->move_req.x, m->move_req.y, s->sid, s->peer);
         return PE_MOVE_BOUNDS;
