@@ -46,7 +46,7 @@ static void client_leave(struct client *c, enum client_end end)
     wheel_clear(&all->wheel, c->slot);
     (*(uint64_t *)((char *)all->metrics + client_end_row[end].metric))++;
     if (end == CLIENT_END_EOF || end == CLIENT_END_RESET)
-        log_line(LOG_DEBUG, "client gone reason=%s peer=%s", client_end_text(end), c->peer);
+        log_often(LOG_DEBUG, "client gone reason=%s peer=%s", client_end_text(end), c->peer);
     else
         log_often(LOG_INFO, "client ended reason=%s peer=%s", client_end_text(end), c->peer);
     all->world->gone(all->world_arg, c);
@@ -416,5 +416,5 @@ void client_start(struct client *c, struct stream *s)
     const uint32_t next_ms = client_look(c);
     if (next_ms != WHEEL_NONE)
         wheel_set(&all->wheel, c->slot, next_ms);
-    log_line(LOG_DEBUG, "client connected peer=%s clients=%u", c->peer, all->open);
+    log_often(LOG_DEBUG, "client connected peer=%s clients=%u", c->peer, all->open);
 }

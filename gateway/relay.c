@@ -244,7 +244,7 @@ static void relay_lost(void *arg, const char *reason)
 {
     struct relay *r = arg;
 
-    log_line(LOG_WARN, "link lost reason=\"%s\" clients=%u", reason, r->clients->open);
+    log_often(LOG_WARN, "link lost reason=\"%s\" clients=%u", reason, r->clients->open);
     r->clients->world_up = false;
     clients_pause(r->clients, false);
     for (uint32_t slot = 0; slot < r->clients->slots.fresh; slot++) {

@@ -136,8 +136,8 @@ static void uplink_hello(struct uplink *u, const struct link_frame *f)
     u->state = UPLINK_READY;
     u->ready_since = u->now;
     u->metrics->link_ups++;
-    log_line(LOG_INFO, "link up world=%s upstream=%s attempts=%u", u->world, u->upstream,
-             u->attempts);
+    log_often(LOG_INFO, "link up world=%s upstream=%s attempts=%u", u->world, u->upstream,
+              u->attempts);
     u->attempts = 0;
     u->told = NULL;
     u->user->ready(u->user_arg);

@@ -3,6 +3,7 @@
  * fire".
  */
 #include "common/io/loop.h"
+#include "common/log.h"
 #include "proto/frame.h"
 #include "tests/gateway/gateway_rig.h"
 #include "tests/leak.h"
@@ -11,6 +12,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -527,5 +529,61 @@ Test(gateway_limits, link_timeout)
     cr_assert_geq(rig_metrics()->told_unavailable, 1);
     close(fd);
     close(world);
+    stop();
+}
+
+/* --- the log ------------------------------------------------------------------------------- */
+
+#define LINES_BYTES (1 << 20)
+
+/* What the log gets meanwhile; `before` is the descriptor that it went to. */
+static int log_capture(int *before)
+{
+    const int fd = memfd_create("log", MFD_CLOEXEC);
+
+    *before = dup(STDERR_FILENO);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+    log_init("gateway", LOG_DEBUG, LOG_JSON);
+    return fd;
+}
+
+static size_t log_release(int fd, int before, char *text, size_t cap)
+{
+    fake_quiet();
+    dup2(before, STDERR_FILENO);
+    close(before);
+    const ssize_t n = pread(fd, text, cap, 0);
+    close(fd);
+    cr_assert_gt(n, 0);
+    return (size_t)n;
+}
+
+Test(gateway_limits, lines_about_a_flood_are_few_and_whole)
+{
+    static char text[LINES_BYTES];
+    int before;
+
+    rig_start(NULL);
+    const int log = log_capture(&before);
+    for (uint32_t i = 1; i <= 200; i++) {
+        const int fd = rig_connect();
+        rig_send(fd, "\0\0\0\0", 4);
+        rig_until(&rig_metrics()->closed_length, i);
+        close(fd);
+    }
+    const size_t n = log_release(log, before, text, sizeof(text));
+    uint32_t lines = 0;
+    for (size_t at = 0; at < n; lines++) {
+        const char *end = memchr(text + at, '\n', n - at);
+        cr_assert_not_null(end);
+        cr_assert_eq(text[at], '{');
+        cr_assert_eq(end[-1], '}');
+        for (const char *c = text + at; c < end; c++)
+            cr_assert_geq((unsigned char)*c, 0x20u);
+        at = (size_t)(end - text) + 1;
+    }
+    cr_assert_gt(lines, 10);
+    cr_assert_lt(lines, 200, "of 400 events");
     stop();
 }

@@ -300,8 +300,8 @@ static bool take_hello(struct connection *c, struct span body, struct mono now)
     c->ping_at = clock_add(now, k->options->link_timeout_ns / PINGS);
     k->by_slot[ref.slot] = c;
     k->metrics->ups++;
-    log_line(LOG_INFO, "gateway up id=%s peer=%s links=%" PRIu32, c->id, c->peer,
-             k->world->sessions.links_slots.live);
+    log_often(LOG_INFO, "gateway up id=%s peer=%s links=%" PRIu32, c->id, c->peer,
+              k->world->sessions.links_slots.live);
     say_hello(c);
     arm(c, now);
     return true;
