@@ -213,13 +213,15 @@ _fuzz: $(FUZZ_PROGRAMS)
 	@FUZZ_PROGRAMS="$(FUZZ_PROGRAMS)" FUZZ_SECONDS=$(FUZZ_SECONDS) \
 	 exec sh tests/run-fuzz.sh $(if $(FUZZER),libfuzzer,alone) $(BUILD)
 
-.PHONY: torture _torture
+.PHONY: torture _torture_frames _torture_crowds
 torture:  ## live pairs under damaged frames (TORTURE_FRAMES=1000000), deaf clients, floods and kills
 	@$(INSTALL_DEPS) test
-	+@$(again) SAN=1 _torture
-_torture: all $(BUILD)/tests/e2e_test
-	@AEGIS_BIN=$(abspath $(BIN)) TORTURE_FRAMES=$(TORTURE_FRAMES) HOSTILE_LONG=1 \
-	 exec $(BUILD)/tests/e2e_test --filter 'e2e_hostile_*/*' -j1
+	+@$(again) SAN=1 _torture_frames
+	+@$(again) _torture_crowds
+_torture_frames: all $(BUILD)/tests/e2e_test
+	@TORTURE_FRAMES=$(TORTURE_FRAMES) sh tests/e2e/torture.sh frames $(abspath $(BIN)) $(BUILD)
+_torture_crowds: all $(BUILD)/tests/e2e_test
+	@sh tests/e2e/torture.sh crowds $(abspath $(BIN)) $(BUILD)
 
 .PHONY: check-includes
 check-includes:  ## who may include what (the .may_include files), and no cycles
