@@ -38,8 +38,8 @@ int main(int argc, char **argv)
     }
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i] + strspn(argv[i], "-"), "version") == 0) {
-            printf("aegis %s\n", AEGIS_VERSION);
-            return 0;
+            char *both[] = {argv[0], argv[i], NULL};
+            return gateway_main(2, both); /* the same for either role */
         }
     }
     fprintf(stderr, "usage: aegis -role=world|gateway [flags]   (aegis -role=world -help)\n");

@@ -3,8 +3,6 @@
  */
 #include "bot/bot_opts.h"
 
-#include <string.h>
-
 #define AT(f) offsetof(struct bot_config, f)
 
 #define BOTS_MAX  1000000
@@ -53,17 +51,3 @@ const struct opt bot_opts[] = {
 /* clang-format on */
 
 const size_t bot_opts_n = ARRAY_LEN(bot_opts);
-
-bot_opts_print_fn *bot_opts_form(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *a = argv[i] + strspn(argv[i], "-");
-        if (a == argv[i] || a - argv[i] > 2)
-            continue;
-        if (strcmp(a, "help=markdown") == 0)
-            return opts_print_markdown;
-        if (strcmp(a, "help=config") == 0)
-            return opts_print_config;
-    }
-    return NULL;
-}

@@ -35,7 +35,3 @@ struct bot_config {
 
 extern const struct opt bot_opts[];
 extern const size_t bot_opts_n;
-
-/* Another form of the help was asked: -help=markdown or -help=config. NULL: none. */
-typedef void bot_opts_print_fn(const struct opt *table, size_t n, FILE *to);
-bot_opts_print_fn *bot_opts_form(int argc, char **argv);

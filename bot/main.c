@@ -7,6 +7,7 @@
 #include "bot/wander.h"
 #include "common/io/net.h"
 #include "common/log.h"
+#include "proto/message.h"
 
 #include <stdio.h>
 
@@ -29,32 +30,26 @@ static int run(const struct bot_config *config)
 
 int main(int argc, char **argv)
 {
+    const struct opts_part parts[] = {
+        {"libevent", loop_library()},
+        {"msgpack-c", message_library()},
+    };
+    const struct opts_program program = {
+        .name = "bot",
+        .usage = "bot [flags]",
+        .version = AEGIS_VERSION,
+        .parts = parts,
+        .n_parts = ARRAY_LEN(parts),
+        .table = bot_opts,
+        .n = bot_opts_n,
+    };
     struct bot_config config;
-    struct opts *opts = NULL;
-    char why[256];
-    bot_opts_print_fn *print = bot_opts_form(argc, argv);
-    int status = 0;
+    struct opts *opts;
+    int status;
 
-    if (print) {
-        print(bot_opts, bot_opts_n, stdout);
-        return 0;
-    }
-    switch (opts_parse(bot_opts, bot_opts_n, &config, argc, argv, &opts, why, sizeof(why))) {
-    case OPTS_OK:
-        status = run(&config);
-        break;
-    case OPTS_HELP:
-        printf("usage: bot [flags]\n\n");
-        opts_print_help(bot_opts, bot_opts_n, stdout);
-        break;
-    case OPTS_VERSION:
-        printf("bot %s\n", AEGIS_VERSION);
-        break;
-    case OPTS_ERROR:
-        fprintf(stderr, "bot: %s\n", why);
-        status = 2;
-        break;
-    }
+    if (!opts_answer(&program, &config, argc, argv, &opts, &status))
+        return status;
+    status = run(&config);
     opts_destroy(opts);
     return status;
 }

@@ -62,13 +62,3 @@ Test(bot_opts, a_bad_flag_is_named_in_one_line) /* CASES F02 */
     cr_assert_not_null(strstr(why, "-n"));
     TEST_NO_LEAKS();
 }
-
-Test(bot_opts, the_other_forms_of_the_help_are_asked_by_value)
-{
-    char *markdown[] = {"bot", "-help=markdown"}, *config[] = {"bot", "-n", "3", "--help=config"};
-    char *plain[] = {"bot", "-help"}, *not_a_flag[] = {"bot", "help=config"};
-    cr_assert_eq(bot_opts_form(2, markdown), opts_print_markdown);
-    cr_assert_eq(bot_opts_form(4, config), opts_print_config);
-    cr_assert_null(bot_opts_form(2, plain));
-    cr_assert_null(bot_opts_form(2, not_a_flag));
-}
