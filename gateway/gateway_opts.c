@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/io/http.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,11 +107,14 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
         return E_RANGE;
     }
     if (config->queue_hard != 0 && config->queue_hard < config->queue_soft) {
-        snprintf(why, why_cap, "-queue-hard: must not be below -queue-soft");
+        snprintf(why, why_cap, "-queue-hard: %" PRIu64 ": must not be below -queue-soft %" PRIu64,
+                 config->queue_hard, config->queue_soft);
         return E_RANGE;
     }
     if (config->link_queue_hard != 0 && config->link_queue_hard < config->link_queue_soft) {
-        snprintf(why, why_cap, "-link-queue-hard: must not be below -link-queue-soft");
+        snprintf(why, why_cap,
+                 "-link-queue-hard: %" PRIu64 ": must not be below -link-queue-soft %" PRIu64,
+                 config->link_queue_hard, config->link_queue_soft);
         return E_RANGE;
     }
     if (config->admin[0] != '\0' && http_addr_read(config->admin, admin, &reason) != 0) {

@@ -7,6 +7,8 @@
 #include "common/err.h"
 #include "common/io/http.h"
 
+#include <inttypes.h>
+
 #define EDGE(f) offsetof(struct world_options, f)
 #define CORE(f) offsetof(struct world_options, core.f)
 
@@ -111,11 +113,14 @@ int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
     const char *reason;
 
     if (o->resume_window_ns != 0) {
-        snprintf(why, why_cap, "-resume-window: takes only 0, sessions cannot be resumed yet");
+        snprintf(why, why_cap, "-resume-window: %g: takes only 0, sessions cannot be resumed yet",
+                 (double)o->resume_window_ns / (double)CLOCK_NS_PER_S);
         return E_RANGE;
     }
     if (o->link_queue_hard != 0 && o->link_queue_hard < o->link_queue_soft) {
-        snprintf(why, why_cap, "-link-queue-hard: must not be below -link-queue-soft");
+        snprintf(why, why_cap,
+                 "-link-queue-hard: %" PRIu64 ": must not be below -link-queue-soft %" PRIu64,
+                 o->link_queue_hard, o->link_queue_soft);
         return E_RANGE;
     }
     if (o->admin[0] != '\0' && http_addr_read(o->admin, admin, &reason) != 0) {

@@ -76,6 +76,39 @@ Test(gateway, one_too_many_reads_its_bye)
     rig_stop();
 }
 
+/* Reset in mid-frame, and an end that only shut its side. */
+Test(gateway, connections_that_break_are_counted_by_how_and_the_world_is_told)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    uint8_t bytes[256];
+    struct link_frame f;
+    int fd[2];
+
+    rig_start(NULL);
+    const int world = rig_world_accept();
+    for (int i = 0; i < 2; i++) {
+        fd[i] = rig_connect();
+        rig_send_request(fd[i], CMD_LOGIN_REQ, 1);
+        rig_send(fd[i], "\0\0\0", 3);
+    }
+    rig_until(&rig_metrics()->sessions, 2);
+    cr_assert_eq(setsockopt(fd[0], SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
+    close(fd[0]);
+    rig_until(&rig_metrics()->closed_reset, 1);
+    shutdown(fd[1], SHUT_WR);
+    rig_until(&rig_metrics()->closed_eof, 1);
+    cr_assert_eq(rig_metrics()->clients, 0);
+    cr_assert_eq(rig_metrics()->sessions, 0);
+    for (int closes = 0; closes < 2;) {
+        rig_world_read(world, bytes, sizeof(bytes), &f);
+        closes += f.kind == LINK_CLOSE;
+    }
+    close(fd[1]);
+    close(world);
+    rig_stop();
+    TEST_NO_LEAKS();
+}
+
 Test(gateway, without_descriptors_accepting_pauses_and_goes_on_by_itself) /* CASES D05 */
 {
     struct rlimit limit;
