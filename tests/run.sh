@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.." || exit 1
 bin=$1
 build=$2
 
-PROGRAM_SECONDS=400 # a program that takes longer hangs
+PROGRAM_SECONDS=600 # a program that takes longer hangs
 TEST_SECONDS=120    # so does a single test
 LOG_LINES=400       # of a failed program's log that are shown
 
