@@ -37,8 +37,8 @@ struct rig_view {
     struct rig_known *went; /* [went_count] removed in that batch, ascending */
     uint32_t went_count, went_cap;
 
-    uint64_t adds, removes, moves, batches; /* since the start */
-    char breach[RIG_BREACH_BYTES];          /* "": none */
+    uint64_t adds, removes, moves, batches, hears; /* since the start */
+    char breach[RIG_BREACH_BYTES];                 /* "": none */
 };
 
 void rig_view_fini(struct rig_view *v);

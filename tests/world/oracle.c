@@ -88,6 +88,7 @@ struct oracle_rules oracle_rules(void)
                 [ORACLE_RIM] = 1,
                 [ORACLE_JOINT] = 2,
                 [ORACLE_BACK] = 2,
+                [ORACLE_SAY] = 2,
                 [ORACLE_REFUSED] = 2,
                 [ORACLE_LEAVE] = 1,
                 [ORACLE_CLOSE] = 1,

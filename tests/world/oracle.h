@@ -25,6 +25,7 @@ enum oracle_act {
     ORACLE_RIM,     /* to the rim of the scene */
     ORACLE_JOINT,   /* with somebody who sees it, far away together */
     ORACLE_BACK,    /* away and back within the tick */
+    ORACLE_SAY,     /* a line for all who know it */
     ORACLE_REFUSED, /* a move that is refused */
     ORACLE_LEAVE,   /* LeaveReq; it may enter again in the same tick */
     ORACLE_CLOSE,   /* the connection is lost */

@@ -264,6 +264,22 @@ static void act_refused(struct oracle *o, struct oracle_player *p)
         rig_fail("%sthe last legal place is not told", o->rig->context);
 }
 
+/* All whose views know the speaker hear it, paused or not, and nobody else. */
+static void act_say(struct oracle *o, struct oracle_player *p)
+{
+    uint64_t heard[ORACLE_PLAYERS_MAX];
+    for (uint32_t i = 0; i < o->n; i++)
+        heard[i] = o->rig->sessions[o->players[i].s].view.hears;
+    rig_say(o->rig, p->s, "hello");
+    for (uint32_t i = 0; i < o->n; i++) {
+        const struct rig_view *view = &o->rig->sessions[o->players[i].s].view;
+        bool knows = o->players[i].inside && rig_view_find(view, p->id) != NULL;
+        if (o->players[i].open && view->hears - heard[i] != knows)
+            rig_fail("%s#%u %s #%u", o->rig->context, o->players[i].id,
+                     knows ? "does not hear" : "hears", p->id);
+    }
+}
+
 static void act_step(struct oracle *o, struct oracle_player *p)
 {
     double far_off = oracle_chance(o, 10) ? o->rules.radius : 1.5;
@@ -306,6 +322,8 @@ static void do_act(struct oracle *o, struct oracle_player *p, enum oracle_act ac
         return act_joint(o, p);
     case ORACLE_BACK:
         return act_back(o, p);
+    case ORACLE_SAY:
+        return act_say(o, p);
     case ORACLE_REFUSED:
         return act_refused(o, p);
     case ORACLE_LEAVE:

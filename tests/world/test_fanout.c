@@ -79,36 +79,3 @@ Test(fanout, a_batch_above_one_mebibyte_is_split_in_each_of_its_kinds, .timeout 
     rig_destroy(r);
     TEST_NO_LEAKS();
 }
-
-Test(fanout, what_has_to_be_told_is_what_differs)
-{
-    struct entity_wire a = {.qx = 10, .qy = -10, .dir = 3, .speed = 4}, b = a;
-    cr_assert_eq(wire_changes(&a, &b), 0);
-    b.dir = 5;
-    cr_assert(wire_changes(&a, &b) & EVENT_TELL_DIR);
-    cr_assert_not(wire_changes(&a, &b) & (EVENT_TELL_SPEED | EVENT_TELL_FAR));
-    b = a;
-    b.speed = 5;
-    cr_assert(wire_changes(&a, &b) & EVENT_TELL_SPEED);
-    cr_assert_not(wire_changes(&a, &b) & (EVENT_TELL_DIR | EVENT_TELL_FAR));
-    b = a;
-    b.qx++;
-    cr_assert(wire_changes(&a, &b) & EVENT_TELL_PLACE);
-}
-
-Test(fanout, sixteen_thousand_three_hundred_and_eighty_four_quanta_are_far)
-{
-    static const int32_t at[] = {0, -5000, 1000000000, -1000000000};
-    for (size_t i = 0; i < ARRAY_LEN(at); i++) {
-        struct entity_wire a = {.qx = at[i], .qy = at[i]}, b = a;
-        b.qx = a.qx + PROTO_WRAP_QUANTA - 1;
-        b.qy = a.qy - (PROTO_WRAP_QUANTA - 1);
-        cr_assert_not(wire_changes(&a, &b) & EVENT_TELL_FAR);
-        b.qx++;
-        cr_assert(wire_changes(&a, &b) & EVENT_TELL_FAR);
-        b.qx = a.qx;
-        b.qy--;
-        cr_assert(wire_changes(&a, &b) & EVENT_TELL_FAR);
-        cr_assert(wire_changes(&b, &a) & EVENT_TELL_FAR);
-    }
-}
