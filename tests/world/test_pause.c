@@ -295,6 +295,36 @@ Test(pause, without_room_to_remember_the_session_is_closed_as_slow)
     TEST_NO_LEAKS();
 }
 
+Test(pause, a_resumed_viewer_without_room_for_its_list_is_exact_once_there_is_some)
+{
+    struct world_config c = rig_config();
+    c.max_speed = 1e6;
+    c.max_pairs = 32;
+    struct rig *r = rig_create(&c);
+    uint32_t v = rig_join_at(r, "v", 0, 0), s[40];
+    char name[16];
+    for (uint32_t i = 0; i < ARRAY_LEN(s); i++) {
+        snprintf(name, sizeof name, "p%u", i);
+        s[i] = rig_join_at(r, name, i < 4 ? 1 : 200, i);
+    }
+    rig_tick(r, 1);
+    cr_assert_eq(r->sessions[v].view.count, 4);
+    rig_congestion(r, v, true);
+    for (uint32_t i = 4; i < ARRAY_LEN(s); i++)
+        rig_move(r, s[i], 2, i / 2.0);
+    rig_tick(r, 1);
+    rig_congestion(r, v, false);
+    rig_tick(r, 2);
+    for (uint32_t i = 0; i < 30; i++)
+        rig_leave(r, s[i]);
+    rig_tick(r, 2);
+    cr_assert_eq(r->sessions[v].view.count, ARRAY_LEN(s) - 30);
+    cr_assert_eq(r->sessions[s[39]].view.count, ARRAY_LEN(s) - 30);
+    rig_balance(r);
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 /* --- brute force ----------------------------------------------------------------------------- */
 
 Test(pause_oracle, viewers_pause_and_resume_at_any_time)
