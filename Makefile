@@ -149,13 +149,14 @@ what_is_missing = { command -v $(firstword $(CC)) >/dev/null || { \
 $(BUILD)/tests/%.o: MORE_CFLAGS = $(TEST_CFLAGS)
 $(BUILD)/tests/bench/%.o $(BUILD)/tests/fuzz/%.o: MORE_CFLAGS =
 
-# Aids that several programs share; each program takes what it needs.
-$(BUILD)/libtests.a: $(call obj,$(src_test)) $(BUILD)/.sources
+# Aids that several programs share; each program takes what it needs, and tests/leak.o in any case,
+# which only the sanitizer asks for.
+$(BUILD)/libtests.a: $(call obj,$(filter-out tests/leak.c,$(src_test))) $(BUILD)/.sources
 	$(call archive)
 
 define test_program
-$(BUILD)/tests/$(1)_test: $(call obj,$(wildcard tests/$(1)/*.c)) $(BUILD)/libtests.a $(ALL_LIBS) \
-                          $(BUILD)/.sources
+$(BUILD)/tests/$(1)_test: $(call obj,$(wildcard tests/$(1)/*.c) tests/leak.c) \
+                          $(BUILD)/libtests.a $(ALL_LIBS) $(BUILD)/.sources
 	$$(call link,,$$(TEST_LIBS))
 endef
 $(foreach r,$(TEST_ROOMS),$(eval $(call test_program,$(r))))
