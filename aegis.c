@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char usage[] =
+    "usage: aegis -role=world|gateway [flags]   (aegis -role=world -help)\n";
+
 /* The value of -role in `argv`, NULL where there is none. */
 static const char *role_find(int argc, char **argv)
 {
@@ -37,11 +40,17 @@ int main(int argc, char **argv)
         return 2;
     }
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i] + strspn(argv[i], "-"), "version") == 0) {
+        const char *flag = argv[i] + strspn(argv[i], "-");
+
+        if (strcmp(flag, "help") == 0) {
+            fputs(usage, stdout);
+            return 0;
+        }
+        if (strcmp(flag, "version") == 0) {
             char *both[] = {argv[0], argv[i], NULL};
             return gateway_main(2, both); /* the same for either role */
         }
     }
-    fprintf(stderr, "usage: aegis -role=world|gateway [flags]   (aegis -role=world -help)\n");
+    fputs(usage, stderr);
     return 2;
 }

@@ -80,7 +80,7 @@ Test(e2e_stranger, a_world_that_accepts_and_says_nothing_is_away)
 
 Test(e2e_stranger, a_world_that_closes_at_once_is_away)
 {
-    must_bear(CLOSES, "connection reset"); /* the hello was not read */
+    must_bear(CLOSES, "world away"); /* closed or reset: whether the hello was read is chance */
     TEST_NO_LEAKS();
 }
 
