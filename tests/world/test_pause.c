@@ -223,16 +223,22 @@ Test(pause, a_paused_client_hears_nobody_whom_it_was_not_told_of)
 
 Test(pause, a_paused_client_still_hears_whom_it_was_told_of)
 {
-    struct rig *r = fast_world();
-    uint32_t v = rig_join_at(r, "v", 0, 0), a = rig_join_at(r, "a", 5, 0);
-    rig_tick(r, 1);
-    rig_congestion(r, v, true);
-    rig_move(r, a, 500, 0);
-    rig_tick(r, 2);
-    rig_drop(r);
-    rig_say(r, a, "hello"); /* for all that v was told, it stands beside it */
-    cr_assert_eq(rig_take(r, v)->cmd, (uint32_t)CMD_SAY_NOTIFY);
-    rig_destroy(r);
+    static const double hysteresis[] = {0, 5};
+    for (size_t i = 0; i < ARRAY_LEN(hysteresis); i++) {
+        struct world_config c = rig_config();
+        c.max_speed = 1e6;
+        c.aoi_hysteresis = hysteresis[i];
+        struct rig *r = rig_create(&c);
+        uint32_t v = rig_join_at(r, "v", 0, 0), a = rig_join_at(r, "a", 5, 0);
+        rig_tick(r, 1);
+        rig_congestion(r, v, true);
+        rig_move(r, a, 500, 0);
+        rig_tick(r, 2);
+        rig_drop(r);
+        rig_say(r, a, "hello"); /* for all that v was told, it stands beside it */
+        cr_assert_eq(rig_take(r, v)->cmd, (uint32_t)CMD_SAY_NOTIFY);
+        rig_destroy(r);
+    }
     TEST_NO_LEAKS();
 }
 
