@@ -242,6 +242,32 @@ Test(pause, a_paused_client_still_hears_whom_it_was_told_of)
     TEST_NO_LEAKS();
 }
 
+Test(pause, after_a_pause_one_may_know_another_who_does_not_know_it_and_hears_it)
+{
+    struct world_config c = rig_config();
+    c.max_speed = 1e6;
+    c.aoi_hysteresis = 5;
+    struct rig *r = rig_create(&c);
+    uint32_t v = rig_join_at(r, "v", 0, 0), a = rig_join_at(r, "a", 5, 0);
+    rig_tick(r, 1);
+    rig_congestion(r, v, true);
+    rig_move(r, a, 100, 0); /* it drops v, and is back between the radius and the hysteresis */
+    rig_tick(r, 1);
+    rig_move(r, a, 33, 0);
+    rig_tick(r, 1);
+    rig_congestion(r, v, false);
+    rig_tick(r, 2);
+    cr_assert(rig_knows(r, v, a) && !rig_knows(r, a, v));
+    rig_drop(r);
+    rig_say(r, a, "hello");
+    const struct message *m = rig_take(r, v);
+    cr_assert(m && m->cmd == CMD_SAY_NOTIFY, "everyone who knows the speaker hears it");
+    rig_say(r, v, "hello");
+    cr_assert_null(rig_take(r, a));
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 Test(pause, another_under_an_id_that_was_given_again_is_not_taken_for_the_old_one)
 {
     struct rig *r = fast_world();
