@@ -363,6 +363,7 @@ Test(pause_oracle, viewers_pause_and_resume_at_any_time)
 {
     struct oracle_rules rules = oracle_rules();
     rules.weight[ORACLE_PAUSE] = 15;
+    rules.weight[ORACLE_SAY] = 10;
     rules.weight[ORACLE_JOINT] = 5;
     oracle_run(&rules, 101, oracle_rounds(1));
     TEST_NO_LEAKS();
@@ -372,6 +373,7 @@ Test(pause_oracle, amid_hysteresis_far_jumps_and_churn)
 {
     struct oracle_rules rules = oracle_rules();
     rules.weight[ORACLE_PAUSE] = 10;
+    rules.weight[ORACLE_SAY] = 10;
     rules.weight[ORACLE_LEAVE] = 8;
     rules.weight[ORACLE_CLOSE] = 8;
     rules.weight[ORACLE_JOINT] = 30;
