@@ -99,7 +99,6 @@ static void list_drop(struct sight *s, uint32_t viewer)
 {
     uint32_t last = s->listed[--s->n_listed];
 
-    s->n_held -= s->mode[viewer] == SIGHT_HELD;
     s->listed[s->listed_at[viewer]] = last;
     s->listed_at[last] = s->listed_at[viewer];
     (void)known_clear(&s->known, viewer);
@@ -137,7 +136,7 @@ int sight_hold(struct sight *s, const struct entities *e, uint32_t viewer)
         known_merge(&s->known, viewer, 0, keys, n);
         list_add(s, viewer);
     }
-    s->n_held += s->mode[viewer] != SIGHT_HELD;
+    s->holds++;
     s->mode[viewer] = SIGHT_HELD;
     return 0;
 }
@@ -146,7 +145,6 @@ void sight_release(struct sight *s, uint32_t viewer)
 {
     ASSERT(s->mode[viewer] == SIGHT_HELD);
     s->mode[viewer] = SIGHT_LIST;
-    s->n_held--;
     sight_set_again(s, viewer, true);
 }
 
@@ -179,7 +177,11 @@ uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
 
 bool sight_symmetric(const struct sight *s)
 {
-    return s->n_again == 0 && (keeps_lists(s) ? s->n_held : s->n_listed) == 0;
+    /* With hysteresis, two who met while one of them waited may differ for as long as they stay
+     * between R and R + H of each other: from the first wait on nothing is certain. */
+    if (keeps_lists(s))
+        return s->holds == 0 && s->deferred == 0;
+    return s->n_again == 0 && s->n_listed == 0;
 }
 
 /* --- a tick ---------------------------------------------------------------------------------- */

@@ -82,7 +82,6 @@ struct sight {
     uint32_t *listed;    /* [n_listed] viewers with a list */
     uint32_t *listed_at; /* [cap] */
     uint32_t n_listed;
-    uint32_t n_held;  /* of them held */
     uint8_t *again;   /* [cap] a list without room: look again */
     uint32_t n_again; /* such viewers */
 
@@ -102,6 +101,7 @@ struct sight {
 
     uint64_t pairs;                   /* known now */
     uint64_t added, removed, cleared; /* since the start: added - removed - cleared = pairs */
+    uint64_t holds;                   /* times that a viewer was held */
     uint64_t deferred;                /* viewers that had to wait for room */
     uint64_t redone;                  /* blocks whose masks were made twice for want of scratch */
 };
