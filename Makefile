@@ -68,10 +68,10 @@ src_bot     := $(filter-out bot/main.c,$(wildcard bot/*.c))
 
 TEST_ROOMS   := $(foreach r,common proto gateway world bot e2e,$(if $(wildcard tests/$(r)/*.c),$(r)))
 src_test     := $(wildcard tests/*.c)
-src_bench    := $(wildcard tests/bench/*.c)
+src_bench    := $(wildcard tests/bench/*.c tests/bench/limit/*.c)
 src_fuzz     := $(wildcard tests/fuzz/fuzz_*.c)
 src_fuzz_aid := $(filter-out $(src_fuzz) $(if $(FUZZER),tests/fuzz/driver.c),$(wildcard tests/fuzz/*.c))
-C_FILES      := $(wildcard *.c $(ROOMS:=/*.[ch]) $(ROOMS:=/*/*.[ch]) tests/*.[ch] tests/*/*.[ch])
+C_FILES      := $(wildcard *.c $(ROOMS:=/*.[ch]) $(ROOMS:=/*/*.[ch]) tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
 
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 lib = $(patsubst %,$(BUILD)/lib%.a,$(1))

@@ -57,6 +57,14 @@ static const struct opt bench_opts[] = {
      .unit = "",
      .zero_off = true,
      .help = "Seed of the walks"},
+    {.name = "runs",
+     .type = OPT_UINT,
+     .offset = offsetof(struct bench_args, runs),
+     .def = "5",
+     .unit = "",
+     .min = 1,
+     .max = 1000,
+     .help = "Runs of each program, interleaved; the median counts"},
     {.name = "json",
      .type = OPT_BOOL,
      .offset = offsetof(struct bench_args, json),
@@ -110,7 +118,8 @@ static int run_all(void)
                                .ticks = 60,
                                .move_share = 1,
                                .workload = rows[i].workload,
-                               .seed = 1};
+                               .seed = 1,
+                               .runs = 1};
 
         status = bench_tick(&a);
     }

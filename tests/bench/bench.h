@@ -14,6 +14,7 @@ struct bench_args {
     double move_share; /* of all, that move */
     const char *workload;
     uint64_t seed;
+    uint64_t runs; /* of each program */
     bool json;
 };
 
