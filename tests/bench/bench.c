@@ -79,6 +79,7 @@ static const struct {
     const char *help;
 } benches[] = {
     {"tick", bench_tick, "the whole tick of the core, by phase"},
+    {"sight", bench_sight, "who sees whom, beside other programs and the least that could"},
 };
 
 int64_t bench_now_ns(void)
