@@ -68,7 +68,10 @@ src_bot     := $(filter-out bot/main.c,$(wildcard bot/*.c))
 
 TEST_ROOMS   := $(foreach r,common proto gateway world bot e2e,$(if $(wildcard tests/$(r)/*.c),$(r)))
 src_test     := $(wildcard tests/*.c)
-src_bench    := $(wildcard tests/bench/*.c tests/bench/limit/*.c)
+LIMITS       := fanout_alone fanout_link forward_mux idle_bare
+src_limit    := tests/bench/limit/limit.c
+src_bench    := $(filter-out $(src_limit) $(LIMITS:%=tests/bench/limit/%.c),\
+                $(wildcard tests/bench/*.c tests/bench/limit/*.c))
 src_fuzz     := $(wildcard tests/fuzz/fuzz_*.c)
 src_fuzz_aid := $(filter-out $(src_fuzz) $(if $(FUZZER),tests/fuzz/driver.c),$(wildcard tests/fuzz/*.c))
 C_FILES      := $(wildcard *.c $(ROOMS:=/*.[ch]) $(ROOMS:=/*/*.[ch]) tests/*.[ch] tests/*/*.[ch] tests/*/*/*.[ch])
@@ -77,6 +80,7 @@ obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 lib = $(patsubst %,$(BUILD)/lib%.a,$(1))
 ALL_LIBS := $(call lib,bot gateway world proto common)
 
+LIMIT_PROGRAMS := $(LIMITS:%=$(BIN)/limit/%)
 TEST_PROGRAMS := $(TEST_ROOMS:%=$(BUILD)/tests/%_test)
 FUZZ_PROGRAMS := $(src_fuzz:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 
@@ -165,7 +169,12 @@ $(FUZZ_PROGRAMS): $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(call obj,$(src_fuzz
                                   $(BUILD)/.sources
 	$(call link,$(if $(FUZZER),-fsanitize=fuzzer))
 
-$(BIN)/bench: $(call obj,$(src_bench)) $(ALL_LIBS) $(BUILD)/.sources $(BIN)/.from
+$(BIN)/bench: $(call obj,$(src_bench)) $(ALL_LIBS) $(BUILD)/.sources $(BIN)/.from \
+              | $(BIN)/aegis $(LIMIT_PROGRAMS)
+	$(call link)
+
+# Programs of their own: what they are measured for is a process.
+$(LIMIT_PROGRAMS): $(BIN)/limit/%: $(BUILD)/tests/bench/limit/%.o $(call obj,$(src_limit)) $(BIN)/.from
 	$(call link)
 
 .PHONY: test-programs

@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/opts.h"
+#include "tests/bench/gate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,15 @@ static const struct {
     {"sight", bench_sight, "who sees whom, beside other programs and the least that could"},
 };
 
+/* Those with flags of their own. */
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} doors[] = {
+    {"fanout", gate_fanout, "the gateway: a frame to each client, every tick"},
+};
+
 int64_t bench_now_ns(void)
 {
     return clock_mono().ns;
@@ -136,6 +146,10 @@ int main(int argc, char **argv)
     log_init("bench", LOG_WARN, LOG_TEXT);
     if (argc < 2)
         return run_all();
+    for (size_t i = 0; i < ARRAY_LEN(doors); i++) {
+        if (strcmp(argv[1], doors[i].name) == 0)
+            return doors[i].run(argc - 1, argv + 1);
+    }
     for (size_t i = 0; i < ARRAY_LEN(benches); i++) {
         if (strcmp(argv[1], benches[i].name) != 0)
             continue;
@@ -158,5 +172,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "usage: bench [NAME [flags]]\n");
     for (size_t i = 0; i < ARRAY_LEN(benches); i++)
         fprintf(stderr, "  %-8s %s\n", benches[i].name, benches[i].help);
+    for (size_t i = 0; i < ARRAY_LEN(doors); i++)
+        fprintf(stderr, "  %-8s %s\n", doors[i].name, doors[i].help);
     return 2;
 }
