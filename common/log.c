@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
@@ -26,6 +27,9 @@ static struct {
     enum log_level level;
     enum log_format format;
 } sink = {"aegis", LOG_INFO, LOG_TEXT};
+
+/* Threads share the sites of the code they run; a line itself is one write. */
+static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 
@@ -178,26 +182,38 @@ void log_line(enum log_level level, const char *fmt, ...)
     va_end(ap);
 }
 
+/* May this site write one more line now? If so, `after` says how many it could not write before. */
+static bool site_admits(struct log_site *site, char *after, size_t after_cap)
+{
+    int64_t second = clock_mono().ns / CLOCK_NS_PER_S;
+    bool admitted;
+
+    pthread_mutex_lock(&sites_lock);
+    if (second != site->window_s) {
+        site->window_s = second;
+        site->written = 0;
+    }
+    admitted = site->written < LOG_SITE_RATE;
+    if (admitted) {
+        site->written++;
+        if (site->suppressed > 0)
+            snprintf(after, after_cap, " suppressed=%" PRIu64, site->suppressed);
+        site->suppressed = 0;
+    } else {
+        site->suppressed++;
+    }
+    pthread_mutex_unlock(&sites_lock);
+    return admitted;
+}
+
 void log_site_line(struct log_site *site, enum log_level level, const char *fmt, ...)
 {
     ASSERT(level < LOG_OFF);
     if (level < sink.level)
         return;
-    int64_t second = clock_mono().ns / CLOCK_NS_PER_S;
-    if (second != site->window_s) {
-        site->window_s = second;
-        site->written = 0;
-    }
-    if (site->written >= LOG_SITE_RATE) {
-        site->suppressed++;
-        return;
-    }
-    site->written++;
-
     char after[40] = "";
-    if (site->suppressed > 0)
-        snprintf(after, sizeof(after), " suppressed=%" PRIu64, site->suppressed);
-    site->suppressed = 0;
+    if (!site_admits(site, after, sizeof(after)))
+        return;
     va_list ap;
     va_start(ap, fmt);
     write_line(level, after, fmt, ap);

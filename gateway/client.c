@@ -11,6 +11,8 @@
 #include "proto/message.h"
 #include "proto/walk.h"
 
+#include <string.h>
+
 /* Requests of one read, on their way up. */
 struct client_batch {
     struct span bodies[LINK_BODIES_MAX];
@@ -154,6 +156,21 @@ static void client_closed(void *arg, enum stream_end why)
 
 /* --- out ----------------------------------------------------------------------------------- */
 
+/* What came of an attempt to write `frames` frames, `bytes` in all. */
+static void client_wrote(struct client *c, int r, uint32_t frames, size_t bytes)
+{
+    struct clients *all = c->home;
+
+    if (r == 0) {
+        all->metrics->frames_out += frames;
+        all->metrics->bytes_out += bytes;
+    } else if (r == E_FULL) {
+        client_bye_code(c, PE_SLOW, CLIENT_END_QUEUE);
+    } else if (r != E_CLOSED) { /* where it is closed, its end is on the way */
+        client_drop(c, CLIENT_END_MEMORY);
+    }
+}
+
 void client_send(struct client *c, struct span body)
 {
     struct clients *all = c->home;
@@ -167,14 +184,63 @@ void client_send(struct client *c, struct span body)
     /* One frame always fits an empty queue, however large: nothing says yet that nobody reads. */
     if (queued == 0 || queued + head_bytes + body.n <= all->limits.queue_hard)
         r = all->conn->write2(c->conn, span_of(head, head_bytes), body);
-    if (r == 0) {
-        all->metrics->frames_out++;
-        all->metrics->bytes_out += head_bytes + body.n;
-    } else if (r == E_FULL) {
-        client_bye_code(c, PE_SLOW, CLIENT_END_QUEUE);
-    } else if (r != E_CLOSED) { /* where it is closed, its end is on the way */
-        client_drop(c, CLIENT_END_MEMORY);
+    client_wrote(c, r, 1, head_bytes + body.n);
+}
+
+/* Frames that go out in one call. */
+struct client_run {
+    struct span pieces[2 * CLIENT_RUN_MAX];
+    uint8_t heads[CLIENT_RUN_MAX][TRANSPORT_HEAD_MAX];
+    uint32_t n_pieces, frames;
+    size_t bytes;
+};
+
+static void client_run_send(struct client *c, struct client_run *run)
+{
+    struct clients *all = c->home;
+    const size_t hard = all->limits.queue_hard;
+    const size_t queued = hard != 0 ? all->conn->queued(c->conn) : 0;
+    int r = E_FULL;
+
+    if (queued == 0 || queued + run->bytes <= hard)
+        r = all->conn->send(c->conn, run->pieces, run->n_pieces);
+    client_wrote(c, r, run->frames, run->bytes);
+    run->n_pieces = run->frames = 0;
+    run->bytes = 0;
+}
+
+static void client_run_add(struct client_run *run, struct span body, size_t head_bytes)
+{
+    const uint8_t *head = run->heads[run->frames];
+
+    if (head_bytes <= CLIENT_BEFORE && memcmp(body.p - head_bytes, head, head_bytes) == 0) {
+        run->pieces[run->n_pieces++] = span_of(body.p - head_bytes, head_bytes + body.n);
+    } else {
+        run->pieces[run->n_pieces++] = span_of(head, head_bytes);
+        run->pieces[run->n_pieces++] = body;
     }
+    run->bytes += head_bytes + body.n;
+    run->frames++;
+}
+
+void client_send_run(struct client *c, const struct span *bodies, uint32_t n)
+{
+    const struct clients *all = c->home;
+    const size_t hard = all->limits.queue_hard;
+    struct client_run run;
+
+    ASSERT(n <= CLIENT_RUN_MAX);
+    run.n_pieces = run.frames = 0;
+    run.bytes = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        /* What may not be queued together goes one after the other: the kernel may take it. */
+        if (run.frames > 0 && hard != 0 && run.bytes + TRANSPORT_HEAD_MAX + bodies[i].n > hard)
+            client_run_send(c, &run);
+        if (c->state != CLIENT_OPEN)
+            return;
+        client_run_add(&run, bodies[i], all->transport->head(run.heads[run.frames], bodies[i].n));
+    }
+    client_run_send(c, &run);
 }
 
 void client_send_error(struct client *c, uint32_t code, uint32_t seq, uint32_t cmd)

@@ -102,6 +102,12 @@ void client_parted(struct client *c);
 
 /* Queue a body. Nothing where the client isn't OPEN; past the hard limit it is ended with 16. */
 void client_send(struct client *c, struct span body);
+/* The same for bodies of the link, in order: sent now, from where they lie, in one call. Each has
+ * at least CLIENT_BEFORE readable bytes in front; where those are its head already, as in a link
+ * frame with long heads, body and head go as one piece. n is 1 to CLIENT_RUN_MAX. */
+#define CLIENT_RUN_MAX 16
+#define CLIENT_BEFORE  4
+void client_send_run(struct client *c, const struct span *bodies, uint32_t n);
 /* ErrorNotify; `seq` and `cmd` of the request, or 0. */
 void client_send_error(struct client *c, uint32_t code, uint32_t seq, uint32_t cmd);
 

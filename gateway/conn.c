@@ -4,6 +4,7 @@
 const struct conn_ops conn_stream = {
     .write = stream_write,
     .write2 = stream_write2,
+    .send = stream_send,
     .read_pause = stream_read_pause,
     .finish = stream_finish,
     .destroy = stream_destroy,

@@ -10,6 +10,7 @@
 struct conn_ops {
     int (*write)(struct stream *s, struct span bytes);
     int (*write2)(struct stream *s, struct span a, struct span b);
+    int (*send)(struct stream *s, const struct span *pieces, uint32_t n);
     void (*read_pause)(struct stream *s, bool paused);
     void (*finish)(struct stream *s, int64_t linger_ns);
     void (*destroy)(struct stream *s);

@@ -29,7 +29,9 @@
 /* Descriptors that are not for clients, of few at most a quarter: standard streams, loop, listener,
  * link, operators. */
 #define GATEWAY_DESCRIPTORS    (16 + HTTP_CONNECTIONS_MAX)
-#define GATEWAY_CLIENTS_MAX    1000000                        /* with -max-clients 0 */
+#define GATEWAY_READ_MAX       65536   /* bytes of one client in one turn, about */
+#define GATEWAY_LINK_KEEP      262144  /* bytes of the link's queue that stay allocated */
+#define GATEWAY_CLIENTS_MAX    1000000 /* with -max-clients 0 */
 #define GATEWAY_FOREVER_NS     (365 * 86400 * CLOCK_NS_PER_S) /* a wait without a limit */
 #define GATEWAY_LINK_FINISH_NS CLOCK_NS_PER_S /* the world's time to close its end of the link */
 
@@ -225,6 +227,7 @@ static void gateway_limits(struct gateway *g)
     g->link_limits = (struct stream_limits){
         .queue_soft = config->link_queue_soft,
         .queue_hard = config->link_queue_hard,
+        .queue_keep = GATEWAY_LINK_KEEP,
         .keep_max = FRAME_HEAD + LINK_FRAME_MAX,
     };
 }
@@ -288,6 +291,7 @@ int gateway_create(struct loop *loop, const struct gateway_config *config, struc
         .queue_soft = config->queue_soft,
         .queue_hard = queue_hard != 0 ? queue_hard + PROTO_BATCH_MAX + CLIENT_NOTE_MAX : 0,
         .keep_max = FRAME_HEAD + g->clients.limits.frame_max,
+        .read_max = GATEWAY_READ_MAX,
         .sndbuf = config->sndbuf < INT_MAX ? (int)config->sndbuf : INT_MAX,
     };
     char cause[NET_TEXT_MAX + 128];

@@ -145,14 +145,31 @@ static void relay_stale(struct relay *r, uint64_t session)
     relay_write_close(r, session, 0);
 }
 
-static void relay_deliver(struct client *c, struct span body)
+static void relay_note_login(struct client *c, struct span body)
 {
     if (!c->logged_in && relay_body_is(body, CMD_LOGIN_RESP)) {
         c->logged_in = true;
         c->greeted = true;
     }
-    if (body.n > 0)
-        client_send(c, body);
+}
+
+/* Send what was gathered. */
+static void relay_settle(void *arg)
+{
+    struct relay *r = arg;
+
+    if (r->n_run > 0)
+        client_send_run(r->to, r->run, r->n_run);
+    r->to = NULL;
+    r->n_run = 0;
+}
+
+static void relay_gather(struct relay *r, struct client *c, struct span body)
+{
+    if (r->to != c || r->n_run == CLIENT_RUN_MAX)
+        relay_settle(r);
+    r->to = c;
+    r->run[r->n_run++] = body;
 }
 
 static void relay_data(struct relay *r, const struct link_frame *f)
@@ -163,10 +180,14 @@ static void relay_data(struct relay *r, const struct link_frame *f)
         relay_stale(r, f->session);
         return;
     }
-    for (uint32_t i = 0; i < f->n_bodies; i++)
-        relay_deliver(c, f->bodies[i]);
+    for (uint32_t i = 0; i < f->n_bodies; i++) {
+        relay_note_login(c, f->bodies[i]);
+        relay_gather(r, c, f->bodies[i]);
+    }
 }
 
+/* Not at once: in a crowd that talks, many of these come for each client, and one send at the end
+ * of the turn takes them all. */
 static void relay_data_many(struct relay *r, const struct link_frame *f)
 {
     struct span rest = f->sessions;
@@ -175,7 +196,7 @@ static void relay_data_many(struct relay *r, const struct link_frame *f)
     while (link_session_take(&rest, &session) == 0) {
         struct client *c = relay_find(r, session);
         if (c)
-            relay_deliver(c, f->bodies[0]);
+            client_send(c, f->bodies[0]);
         else
             relay_stale(r, session);
     }
@@ -218,9 +239,12 @@ static void relay_frame(void *arg, const struct link_frame *f)
 {
     struct relay *r = arg;
 
-    if (f->kind == LINK_DATA)
+    if (f->kind == LINK_DATA) {
         relay_data(r, f);
-    else if (f->kind == LINK_DATA_MANY)
+        return;
+    }
+    relay_settle(r);
+    if (f->kind == LINK_DATA_MANY)
         relay_data_many(r, f);
     else if (f->kind == LINK_CLOSE)
         relay_close(r, f);
@@ -244,6 +268,7 @@ static void relay_lost(void *arg, const char *reason)
 {
     struct relay *r = arg;
 
+    relay_settle(r);
     log_often(LOG_WARN, "link lost reason=\"%s\" clients=%u", reason, r->clients->open);
     r->clients->world_up = false;
     clients_pause(r->clients, false);
@@ -271,6 +296,7 @@ const struct uplink_user relay_uplink_user = {
     .ready = relay_ready,
     .lost = relay_lost,
     .frame = relay_frame,
+    .settle = relay_settle,
     .pressure = relay_pressure,
 };
 

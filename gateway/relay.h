@@ -23,6 +23,12 @@ struct relay {
     uint8_t *scratch; /* [scratch_cap] frames on their way to the link */
     size_t scratch_cap;
     uint32_t sessions; /* open on the link */
+
+    /* Bodies for one client that came one behind the other: they go out in one call. They lie in
+     * the link's buffer, so that is settled before the uplink's call returns. */
+    struct client *to; /* NULL: none */
+    struct span run[CLIENT_RUN_MAX];
+    uint32_t n_run;
 };
 
 /* Borrows all three. Makes itself the clients' world. E_NOMEM. */

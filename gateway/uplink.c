@@ -207,6 +207,7 @@ static size_t uplink_data(void *arg, struct span bytes)
         u->metrics->link_bytes_in += n;
         used += n;
     }
+    u->user->settle(u->user_arg);
     return used;
 }
 

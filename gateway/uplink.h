@@ -48,8 +48,11 @@ struct uplink_user {
     void (*ready)(void *arg);
     /* A link that was ready is gone. */
     void (*lost)(void *arg, const char *reason);
-    /* Data, data many, close. Borrowed until return. */
+    /* Data, data many, close. The bodies are borrowed until `settle`. */
     void (*frame)(void *arg, const struct link_frame *f);
+    /* No more frames for now: what it was told of stays valid until this returns, unless `lost`
+     * comes first. Four readable bytes and more stand in front of each body. */
+    void (*settle)(void *arg);
     /* The queue to the world went above the soft limit, or has drained. */
     void (*pressure)(void *arg, bool on);
 };

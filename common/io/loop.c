@@ -14,6 +14,8 @@
 #include <event2/event_struct.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 /* Deferred calls in one end of turn; more means that two of them defer each other for ever. */
 #define LOOP_DEFERRED_MAX (1u << 24)
@@ -39,6 +41,12 @@ struct loop_timer {
 struct loop_signal {
     struct event event;
     loop_signal_fn *fn;
+    void *arg;
+};
+
+struct loop_bell {
+    struct event event;
+    loop_fn *fn;
     void *arg;
 };
 
@@ -298,6 +306,53 @@ void loop_signal_destroy(struct loop_signal *s)
         return;
     event_del(&s->event);
     free(s);
+}
+
+static void on_bell(evutil_socket_t fd, short what, void *arg)
+{
+    struct loop_bell *b = arg;
+    uint64_t rings;
+    (void)what;
+    /* Read before the call: a ring that comes during it is another call. */
+    ssize_t n = read(fd, &rings, sizeof(rings));
+    if (n == (ssize_t)sizeof(rings))
+        b->fn(b->arg);
+}
+
+int loop_bell_create(struct loop *l, loop_fn *fn, void *arg, struct loop_bell **out)
+{
+    struct loop_bell *b = calloc(1, sizeof(*b));
+    if (!b)
+        return E_NOMEM;
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    b->fn = fn;
+    b->arg = arg;
+    if (fd < 0 || event_assign(&b->event, l->base, fd, EV_READ | EV_PERSIST, on_bell, b) < 0 ||
+        event_add(&b->event, NULL) < 0) {
+        if (fd >= 0)
+            close(fd);
+        free(b);
+        return E_IO;
+    }
+    *out = b;
+    return 0;
+}
+
+void loop_bell_ring(struct loop_bell *b)
+{
+    const uint64_t one = 1;
+    /* Fails only where it has been rung 2^64 - 2 times and not heard. */
+    ssize_t n = write(event_get_fd(&b->event), &one, sizeof(one));
+    (void)n;
+}
+
+void loop_bell_destroy(struct loop_bell *b)
+{
+    if (!b)
+        return;
+    event_del(&b->event);
+    close(event_get_fd(&b->event));
+    free(b);
 }
 
 struct event_base *loop_base(struct loop *l)

@@ -59,10 +59,18 @@ int loop_signal_create(struct loop *l, int signo, loop_signal_fn *fn, void *arg,
                        struct loop_signal **out) MUST_CHECK;
 void loop_signal_destroy(struct loop_signal *s); /* NULL is fine */
 
+/* A bell wakes this loop from another thread: after each ring `fn` is called once or more, in the
+ * loop's own thread. loop_bell_ring is all of a loop that another thread may call, from bell's
+ * creation until its destruction; what was written before it is seen by `fn`. */
+struct loop_bell;
+int loop_bell_create(struct loop *l, loop_fn *fn, void *arg, struct loop_bell **out) MUST_CHECK;
+void loop_bell_ring(struct loop_bell *b);
+void loop_bell_destroy(struct loop_bell *b); /* NULL is fine */
+
 /* For the rest of common/io only. */
 struct event_base *loop_base(struct loop *l);
 /* A buffer of LOOP_READ_BYTES that one callback may use at a time. */
-#define LOOP_READ_BYTES 65536
+#define LOOP_READ_BYTES 262144
 uint8_t *loop_read_buffer(struct loop *l);
 /* Rounded up to a microsecond; below 0 is 0. */
 struct timeval loop_timeval(int64_t ns);

@@ -156,15 +156,40 @@ static int say(char *why, size_t cap, int err, const char *addr, const char *rea
     return err;
 }
 
-/* Bound and listening; -1 with errno. */
-static int listening_socket(const struct addrinfo *ai)
+/* How a port is taken: by one listener, by the first of several, by another of them. */
+enum sharing { ALONE, SHARED_FIRST, SHARED_MORE };
+
+/* Bound; -1 with errno. */
+static int bound_socket(const struct addrinfo *ai, bool shared)
 {
     int fd = socket(ai->ai_family, ai->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
     int on = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-        bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0) {
+        (shared && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) ||
+        bind(fd, ai->ai_addr, ai->ai_addrlen) < 0) {
+        int err = errno;
+        close(fd);
+        errno = err;
+        return -1;
+    }
+    return fd;
+}
+
+/* Bound and listening; -1 with errno. */
+static int listening_socket(const struct addrinfo *ai, enum sharing sharing)
+{
+    if (sharing == SHARED_FIRST) {
+        /* A port that another process shares would be ours as well, and half its connections. One
+         * that does not ask to share is told. */
+        int probe = bound_socket(ai, false);
+        if (probe < 0)
+            return -1;
+        close(probe);
+    }
+    int fd = bound_socket(ai, sharing != ALONE);
+    if (fd >= 0 && listen(fd, SOMAXCONN) < 0) {
         int err = errno;
         close(fd);
         errno = err;
@@ -174,7 +199,7 @@ static int listening_socket(const struct addrinfo *ai)
 }
 
 /* A name is looked up by waiting: at the start there is nobody to keep waiting. */
-static int open_listener(const char *addr, int *fd, char *why, size_t why_cap)
+static int open_listener(const char *addr, enum sharing sharing, int *fd, char *why, size_t why_cap)
 {
     struct addr a;
     const char *reason;
@@ -192,20 +217,16 @@ static int open_listener(const char *addr, int *fd, char *why, size_t why_cap)
     int err = getaddrinfo(a.host, port, &hints, &found);
     if (err)
         return say(why, why_cap, E_ADDR, addr, gai_strerror(err));
-    *fd = listening_socket(found);
+    *fd = listening_socket(found, sharing);
     err = *fd < 0 ? say(why, why_cap, E_IO, addr, strerror(errno)) : 0;
     freeaddrinfo(found);
     return err;
 }
 
-int net_listen(struct loop *l, const char *addr, const struct net_listener_ops *ops, void *arg,
-               struct net_listener **out, char *why, size_t why_cap)
+/* Takes `fd`, which listens. */
+static int start_listener(struct loop *l, int fd, const struct net_listener_ops *ops, void *arg,
+                          struct net_listener **out)
 {
-    int fd = -1;
-    int err = open_listener(addr, &fd, why, why_cap);
-    if (err)
-        return err;
-
     struct net_listener *n = calloc(1, sizeof(*n));
     if (!n || loop_timer_create(l, on_rested, n, &n->rest) != 0)
         goto no_memory;
@@ -230,7 +251,32 @@ no_memory:
         loop_timer_destroy(n->rest);
     free(n);
     close(fd);
-    return say(why, why_cap, E_NOMEM, addr, err_text(E_NOMEM));
+    return E_NOMEM;
+}
+
+static int listen_as(struct loop *l, const char *addr, enum sharing sharing,
+                     const struct net_listener_ops *ops, void *arg, struct net_listener **out,
+                     char *why, size_t why_cap)
+{
+    int fd = -1;
+    int err = open_listener(addr, sharing, &fd, why, why_cap);
+    if (err)
+        return err;
+    err = start_listener(l, fd, ops, arg, out);
+    return err ? say(why, why_cap, err, addr, err_text(err)) : 0;
+}
+
+int net_listen(struct loop *l, const char *addr, const struct net_listener_ops *ops, void *arg,
+               struct net_listener **out, char *why, size_t why_cap)
+{
+    return listen_as(l, addr, ALONE, ops, arg, out, why, why_cap);
+}
+
+int net_listen_shared(struct loop *l, const char *addr, bool first,
+                      const struct net_listener_ops *ops, void *arg, struct net_listener **out,
+                      char *why, size_t why_cap)
+{
+    return listen_as(l, addr, first ? SHARED_FIRST : SHARED_MORE, ops, arg, out, why, why_cap);
 }
 
 const char *net_listener_addr(const struct net_listener *n)

@@ -33,6 +33,11 @@ struct net_listener_ops {
 /* `why` gets one line without newline on error: E_ADDR, E_IO, E_NOMEM. */
 int net_listen(struct loop *l, const char *addr, const struct net_listener_ops *ops, void *arg,
                struct net_listener **out, char *why, size_t why_cap) MUST_CHECK;
+/* The same for one of several listeners of a process on one port (SO_REUSEPORT): the kernel spreads
+ * connections over them. `first`: nobody else may have the port yet. */
+int net_listen_shared(struct loop *l, const char *addr, bool first,
+                      const struct net_listener_ops *ops, void *arg, struct net_listener **out,
+                      char *why, size_t why_cap) MUST_CHECK;
 /* Where it listens, with the port that the kernel chose: "127.0.0.1:40123". */
 const char *net_listener_addr(const struct net_listener *n);
 void net_listener_destroy(struct net_listener *n); /* closes it; NULL is fine */

@@ -5,6 +5,7 @@
  *                  └── kept (at most keep_max; none while all is taken) ◄─────┘
  *
  *   stream_write ─► queued (at most queue_hard) ─► send, once at the end of the turn ─► kernel
+ *   stream_send ──► kernel at once, from where the bytes lie; queued only what it does not take
  *
  * Two rules keep callbacks simple. The owner is called from two places only, the reading of a
  * socket (data) and the end of the turn (pressure, closed, data again after a pause); and a stream
@@ -19,6 +20,8 @@
 #include "common/io/stream.h"
 
 #include "common/err.h"
+#include "common/io/piece.h"
+#include "common/io/stream_kind.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -29,6 +32,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Up to here, what is kept is put before the next read in the loop's buffer; above, the copying
@@ -38,22 +42,6 @@
 /* The first size of a queue; it doubles. */
 #define STREAM_QUEUE_MIN 512
 
-struct piece {
-    size_t cap; /* bytes */
-    size_t off; /* of the first byte that counts */
-    size_t len; /* bytes that count */
-    uint8_t bytes[];
-};
-
-/* What the streams of one kind share: the argument of their events. The stream is the event. */
-struct stream_kind {
-    struct stream_kind *next; /* of the loop's kinds: two or three in a process */
-    struct loop *loop;
-    const struct stream_limits *limits; /* borrowed */
-    const struct stream_ops *ops;       /* borrowed */
-    size_t streams;                     /* freed with the last one */
-};
-
 struct stream {
     struct event event;  /* the one event of the socket; first */
     void *arg;           /* the owner's */
@@ -62,9 +50,11 @@ struct stream {
         struct piece *kept;        /* input not taken yet; NULL: none */
         struct loop_timer *linger; /* once finishing; NULL: none */
     };
-    struct piece *queued;        /* output not sent yet; NULL: none */
+    struct piece *queued;        /* output not sent yet; NULL or empty: none */
+    int fd;                      /* the event's, without asking libevent */
     uint8_t watched;             /* EV_READ, EV_WRITE: what the event waits for */
     uint8_t end;                 /* enum stream_end, once over */
+    bool counted : 1;            /* has a `count` */
     bool listed : 1;             /* has work at the end of the turn */
     bool paused : 1;             /* the owner does not want to read */
     bool again : 1;              /* hand up what is kept without waiting for the socket */
@@ -81,39 +71,10 @@ struct stream {
 _Static_assert(sizeof(struct stream) <= 168, "an idle client stays small");
 _Static_assert(offsetof(struct stream, event) == 0, "an event's address is its stream's");
 
+/* The argument of its event. */
 static struct stream_kind *kind_of(const struct stream *s)
 {
     return event_get_callback_arg(&s->event);
-}
-
-static struct stream_kind *join_kind(struct loop *l, const struct stream_limits *limits,
-                                     const struct stream_ops *ops)
-{
-    struct stream_kind **kinds = &loop_streams(l)->kinds;
-    struct stream_kind *k = *kinds;
-    while (k && !(k->limits == limits && k->ops == ops))
-        k = k->next;
-    if (!k) {
-        k = malloc(sizeof(*k));
-        if (!k)
-            return NULL;
-        *k = (struct stream_kind){*kinds, l, limits, ops, 0};
-        *kinds = k;
-    }
-    k->streams++;
-    return k;
-}
-
-static void leave_kind(struct stream_kind *k)
-{
-    k->streams--;
-    if (k->streams > 0)
-        return;
-    struct stream_kind **at = &loop_streams(k->loop)->kinds;
-    while (*at != k)
-        at = &(*at)->next;
-    *at = k->next;
-    free(k);
 }
 
 static void at_turn_end(void *arg);
@@ -134,53 +95,6 @@ static void list(struct stream *s)
     crowd->deferred.fn = at_turn_end;
     crowd->deferred.arg = l;
     loop_defer(l, &crowd->deferred);
-}
-
-static void drop(struct piece **p)
-{
-    free(*p);
-    *p = NULL;
-}
-
-/* Make room for `n` bytes behind what counts; where the buffer has to grow, to `cap`. */
-static bool make_room(struct piece **p, size_t n, size_t cap)
-{
-    struct piece *at = *p;
-    size_t len = at ? at->len : 0;
-    if (at && n <= at->cap - at->off - len)
-        return true;
-    /* Move to the front where that pays or nothing else is left. */
-    if (at && n <= at->cap - len && (at->off >= at->cap / 2 || cap <= at->cap)) {
-        memmove(at->bytes, at->bytes + at->off, len);
-        at->off = 0;
-        return true;
-    }
-    if (cap < len + n)
-        cap = len + n;
-    struct piece *grown = malloc(sizeof(*grown) + cap);
-    if (!grown)
-        return false;
-    *grown = (struct piece){.cap = cap, .len = len};
-    if (len > 0)
-        memcpy(grown->bytes, at->bytes + at->off, len);
-    free(at);
-    *p = grown;
-    return true;
-}
-
-static void append(struct piece *p, struct span bytes)
-{
-    if (bytes.n > 0)
-        memcpy(p->bytes + p->off + p->len, bytes.p, bytes.n);
-    p->len += bytes.n;
-}
-
-static void consume(struct piece **p, size_t n)
-{
-    (*p)->off += n;
-    (*p)->len -= n;
-    if ((*p)->len == 0)
-        drop(p);
 }
 
 /* The connection is over; closed() follows at the end of the turn. */
@@ -211,14 +125,14 @@ static void watch(struct stream *s)
     }
     if (want == (short)s->watched)
         return;
-    evutil_socket_t fd = event_get_fd(&s->event);
     if (s->watched)
         event_del(&s->event);
     s->watched = (uint8_t)want;
     if (!want)
         return;
     struct stream_kind *kind = kind_of(s);
-    event_assign(&s->event, loop_base(kind->loop), fd, (short)(want | EV_PERSIST), on_socket, kind);
+    event_assign(&s->event, loop_base(kind->loop), s->fd, (short)(want | EV_PERSIST), on_socket,
+                 kind);
     if (event_add(&s->event, NULL) < 0) {
         s->watched = 0;
         end(s, STREAM_RESET);
@@ -227,48 +141,66 @@ static void watch(struct stream *s)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
+/* What the kernel took of the pieces, bytes; where the connection broke, its end is noted. */
+static size_t transmit(struct stream *s, struct iovec *pieces, size_t n)
+{
+    struct msghdr m = {.msg_iov = pieces, .msg_iovlen = n};
+    const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    ssize_t sent;
+    do {
+        sent = n == 1 ? send(s->fd, pieces->iov_base, pieces->iov_len, flags)
+                      : sendmsg(s->fd, &m, flags);
+    } while (sent < 0 && errno == EINTR);
+
+    if (sent >= 0) {
+        if (s->counted)
+            s->count->bytes_out += (uint64_t)sent;
+        return (size_t)sent;
+    }
+    /* ENOBUFS: the kernel is short of memory just now; that ends like a full buffer. */
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS)
+        end(s, STREAM_RESET);
+    return 0;
+}
+
 static void send_queued(struct stream *s)
 {
-    if (!s->queued || s->over)
+    if (stream_queued(s) == 0 || s->over)
         return;
     struct piece *q = s->queued;
-    ssize_t n;
-    do {
-        n = send(event_get_fd(&s->event), q->bytes + q->off, q->len, MSG_NOSIGNAL | MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
-
-    /* ENOBUFS: the kernel is short of memory just now; that ends like a full buffer. */
-    if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS) {
-        end(s, STREAM_RESET);
+    struct iovec all = {.iov_base = q->bytes + q->off, .iov_len = q->len};
+    size_t sent = transmit(s, &all, 1);
+    if (s->over)
         return;
-    }
-    if (n > 0) {
-        if (kind_of(s)->limits->counted)
-            s->count->bytes_out += (uint64_t)n;
-        consume(&s->queued, (size_t)n);
-    }
-    s->blocked = s->queued != NULL;
+    piece_consume(&s->queued, sent, kind_of(s)->limits->queue_keep);
+    s->blocked = stream_queued(s) > 0;
     watch(s);
+}
+
+/* May `n` bytes more be queued? If so, there is room for them. */
+static int reserve(struct stream *s, size_t n)
+{
+    size_t hard = kind_of(s)->limits->queue_hard;
+    size_t have = stream_queued(s);
+    if (hard && (have > hard || n > hard - have))
+        return E_FULL;
+    size_t cap = s->queued ? s->queued->cap * 2 : STREAM_QUEUE_MIN;
+    if (hard && cap > hard)
+        cap = hard;
+    return piece_room(&s->queued, n, cap) ? 0 : E_NOMEM;
 }
 
 int stream_write2(struct stream *s, struct span a, struct span b)
 {
     if (s->over || s->finishing || s->dead)
         return E_CLOSED;
-    size_t n = a.n + b.n;
-    size_t hard = kind_of(s)->limits->queue_hard;
-    size_t have = stream_queued(s);
-    if (n == 0)
+    if (a.n + b.n == 0)
         return 0;
-    if (hard && (have > hard || n > hard - have))
-        return E_FULL;
-    size_t cap = s->queued ? s->queued->cap * 2 : STREAM_QUEUE_MIN;
-    if (hard && cap > hard)
-        cap = hard;
-    if (!make_room(&s->queued, n, cap))
-        return E_NOMEM;
-    append(s->queued, a);
-    append(s->queued, b);
+    int err = reserve(s, a.n + b.n);
+    if (err)
+        return err;
+    piece_append(s->queued, a);
+    piece_append(s->queued, b);
     list(s);
     return 0;
 }
@@ -276,6 +208,58 @@ int stream_write2(struct stream *s, struct span a, struct span b)
 int stream_write(struct stream *s, struct span bytes)
 {
     return stream_write2(s, bytes, (struct span){0});
+}
+
+/* Queue what is behind the first `skip` bytes of the pieces. */
+static int queue_rest(struct stream *s, const struct iovec *pieces, uint32_t n, size_t skip,
+                      size_t bytes)
+{
+    int err = reserve(s, bytes - skip);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < n; i++) {
+        size_t gone = skip < pieces[i].iov_len ? skip : pieces[i].iov_len;
+        skip -= gone;
+        piece_append(s->queued,
+                     span_of((const uint8_t *)pieces[i].iov_base + gone, pieces[i].iov_len - gone));
+    }
+    list(s);
+    return 0;
+}
+
+int stream_send(struct stream *s, const struct span *pieces, uint32_t n)
+{
+    struct iovec at[STREAM_PIECES_MAX];
+    size_t bytes = 0, sent = 0;
+
+    ASSERT(n <= STREAM_PIECES_MAX);
+    if (s->over || s->finishing || s->dead)
+        return E_CLOSED;
+    for (uint32_t i = 0; i < n; i++) {
+        at[i] = (struct iovec){.iov_base = (void *)(uintptr_t)pieces[i].p, .iov_len = pieces[i].n};
+        bytes += pieces[i].n;
+    }
+    if (bytes == 0)
+        return 0;
+    if (stream_queued(s) > 0)
+        return queue_rest(s, at, n, 0, bytes);
+    size_t hard = kind_of(s)->limits->queue_hard;
+    if (hard && bytes > hard)
+        return E_FULL;
+    sent = transmit(s, at, n);
+    if (sent == bytes)
+        return 0;
+    if (s->over)
+        return E_CLOSED;
+    int err = queue_rest(s, at, n, sent, bytes);
+    if (err) {
+        /* A part of a frame is out: nothing can follow it. */
+        end(s, STREAM_RESET);
+        return err;
+    }
+    s->blocked = true;
+    watch(s);
+    return 0;
 }
 
 void stream_flush(struct stream *s)
@@ -295,13 +279,13 @@ size_t stream_queued(const struct stream *s)
 size_t stream_unsent(const struct stream *s)
 {
     int n = 0;
-    bool known = !s->dead && ioctl(event_get_fd(&s->event), SIOCOUTQ, &n) == 0;
+    bool known = !s->dead && ioctl(s->fd, SIOCOUTQ, &n) == 0;
     return stream_queued(s) + (known ? (size_t)n : 0);
 }
 
 struct stream_count stream_counted(const struct stream *s)
 {
-    return kind_of(s)->limits->counted ? *s->count : (struct stream_count){0};
+    return s->counted ? *s->count : (struct stream_count){0};
 }
 
 static void tell_pressure(struct stream *s)
@@ -351,10 +335,10 @@ static size_t receive(struct stream *s, uint8_t *at, size_t room)
 {
     ssize_t n;
     do {
-        n = recv(event_get_fd(&s->event), at, room, MSG_DONTWAIT);
+        n = recv(s->fd, at, room, MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     if (n > 0) {
-        if (kind_of(s)->limits->counted)
+        if (s->counted)
             s->count->bytes_in += (uint64_t)n;
         return (size_t)n;
     }
@@ -370,7 +354,10 @@ static void read_short(struct stream *s)
 {
     uint8_t *buf = loop_read_buffer(kind_of(s)->loop);
     size_t have = s->kept ? s->kept->len : 0;
-    size_t got = receive(s, buf + have, LOOP_READ_BYTES - have);
+    size_t most = kind_of(s)->limits->read_max;
+    if (!most || most > LOOP_READ_BYTES - have)
+        most = LOOP_READ_BYTES - have;
+    size_t got = receive(s, buf + have, most);
     if (got == 0)
         return;
     if (have > 0)
@@ -381,18 +368,18 @@ static void read_short(struct stream *s)
     if (deaf(s)) /* what is kept went, or goes, with the stream */
         return;
     if (left == 0) {
-        drop(&s->kept);
+        piece_drop(&s->kept);
         return;
     }
     if (s->kept) {
         s->kept->off = 0;
         s->kept->len = 0;
     }
-    if (!make_room(&s->kept, left, left)) {
+    if (!piece_room(&s->kept, left, left)) {
         end(s, STREAM_RESET);
         return;
     }
-    append(s->kept, span_of(buf + taken, left));
+    piece_append(s->kept, span_of(buf + taken, left));
 }
 
 /* Hand up what is kept, where it lies. */
@@ -405,7 +392,7 @@ static void hand_up_kept(struct stream *s)
         free(k);
         return;
     }
-    consume(&k, taken);
+    piece_consume(&k, taken, 0);
     s->kept = k;
 }
 
@@ -416,7 +403,7 @@ static void read_long(struct stream *s)
     size_t most = kind_of(s)->limits->keep_max + 1;
     size_t len = s->kept->len;
     size_t cap = len * 2 < most ? len * 2 : most;
-    if (!make_room(&s->kept, cap - len, cap)) {
+    if (!piece_room(&s->kept, cap - len, cap)) {
         end(s, STREAM_RESET);
         return;
     }
@@ -472,7 +459,7 @@ void stream_finish(struct stream *s, int64_t linger_ns)
 {
     if (deaf(s))
         return;
-    drop(&s->kept);
+    piece_drop(&s->kept);
     s->finishing = true;
     list(s);
     if (loop_timer_create(kind_of(s)->loop, on_linger_over, s, &s->linger) != 0) {
@@ -495,7 +482,7 @@ static void destroy(struct stream *s, bool reset)
         loop_timer_destroy(s->linger);
         s->linger = NULL;
     }
-    int fd = event_get_fd(&s->event);
+    int fd = s->fd;
     struct linger now = {.l_onoff = 1, .l_linger = 0};
     if (reset)
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
@@ -515,9 +502,9 @@ void stream_abort(struct stream *s)
 
 static void finish_on(struct stream *s)
 {
-    if (!s->queued && !s->shut) {
+    if (stream_queued(s) == 0 && !s->shut) {
         s->shut = true;
-        shutdown(event_get_fd(&s->event), SHUT_WR);
+        shutdown(s->fd, SHUT_WR);
     }
 }
 
@@ -557,9 +544,9 @@ static void at_turn_end(void *arg)
         s->listed = false;
         if (s->dead) {
             if (!s->finishing)
-                drop(&s->kept);
-            drop(&s->queued);
-            leave_kind(kind_of(s));
+                piece_drop(&s->kept);
+            piece_drop(&s->queued);
+            stream_kind_leave(kind_of(s));
             free(s);
         } else {
             end_turn(s);
@@ -573,13 +560,15 @@ int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
     ASSERT(fd >= 0);
     ASSERT(limits->keep_max >= 1);
     struct stream *s = calloc(1, sizeof(*s) + (limits->counted ? sizeof(struct stream_count) : 0));
-    struct stream_kind *kind = s ? join_kind(l, limits, ops) : NULL;
+    struct stream_kind *kind = s ? stream_kind_join(l, limits, ops) : NULL;
     if (!kind) {
         free(s);
         close(fd);
         return E_NOMEM;
     }
     s->arg = arg;
+    s->fd = fd;
+    s->counted = limits->counted;
 
     int on = 1;
     /* Refused by sockets that are not TCP, which have no delay either. */
@@ -590,7 +579,7 @@ int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
     s->watched = EV_READ;
     if (event_assign(&s->event, loop_base(l), fd, EV_READ | EV_PERSIST, on_socket, kind) < 0 ||
         event_add(&s->event, NULL) < 0) {
-        leave_kind(kind);
+        stream_kind_leave(kind);
         free(s);
         close(fd);
         return E_IO;

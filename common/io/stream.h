@@ -1,12 +1,13 @@
 /* common/io/stream.h: a connected socket with limits both ways.
  * Reading: one read a turn into the loop's buffer, handed up; what the owner does not take is kept
  * here and handed up again, with more, next time. An idle stream holds no buffer.
- * Writing: bytes are queued and sent at the end of the turn in one call; write interest is armed
- * only after a short write. An own queue, counted, with a soft and a hard limit, since the kernel
- * of a loopback takes megabytes before it says no.
- * May touch: libevent, sockets. Never: what the bytes mean.
+ * Writing: bytes are queued and sent at the end of the turn in one call, or sent at once from where
+ * they lie; write interest is armed only after a short write. An own queue, counted, with a soft
+ * and a hard limit, since the kernel of a loopback takes megabytes before it says no. May touch:
+ * libevent, sockets. Never: what the bytes mean.
  *
  *   stream_write ─► queue (hard limit: E_FULL) ─► send at the end of the turn ─► kernel (-sndbuf)
+ *   stream_send ───────────────────────────────────────── send now ────────────┘ rest ─► queue
  *                     │ above soft: pressure(on)      at most half of soft: pressure(off)
  *
  * On trouble: `closed` is called once, never from inside another call of the owner's into the
@@ -40,7 +41,9 @@ struct stream_ops {
 struct stream_limits {
     size_t queue_soft; /* bytes; 0: off */
     size_t queue_hard; /* bytes; 0: off */
+    size_t queue_keep; /* a drained queue keeps a buffer of so many bytes; 0: it holds none */
     size_t keep_max;   /* unconsumed input at most, bytes: the largest frame with its head */
+    size_t read_max;   /* bytes of one read, about; 0: LOOP_READ_BYTES */
     int sndbuf;        /* bytes asked of the kernel; 0: leave as it is */
     bool counted;      /* keep stream_counted: 16 bytes a stream */
 };
@@ -59,6 +62,12 @@ int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
 int stream_write(struct stream *s, struct span bytes) MUST_CHECK;
 /* The same for two pieces that belong together: both or none. */
 int stream_write2(struct stream *s, struct span a, struct span b) MUST_CHECK;
+/* Pieces that belong together, sent now from where they lie if nothing is queued; what the kernel
+ * does not take, or all behind what is queued already, is queued (copied). n is at most
+ * STREAM_PIECES_MAX. 0; E_FULL: all of it would pass the hard limit, nothing was sent; E_CLOSED:
+ * over or finishing, or it broke just now; E_NOMEM. */
+#define STREAM_PIECES_MAX 64
+int stream_send(struct stream *s, const struct span *pieces, uint32_t n) MUST_CHECK;
 /* Send now what is queued instead of at the end of the turn. */
 void stream_flush(struct stream *s);
 

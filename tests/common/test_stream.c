@@ -81,14 +81,15 @@ Test(stream, frames_of_any_size_survive_any_cut)
 
 Test(stream, one_read_a_turn_so_that_a_flood_starves_nobody)
 {
+    struct stream_limits limits = {.keep_max = 64, .read_max = 65536};
     struct rig r;
-    rig_make(&r, &rig_roomy);
-    uint8_t *bytes = rig_noise(LOOP_READ_BYTES * 2, 1);
-    size_t sent = rig_try_send(&r, bytes, LOOP_READ_BYTES * 2);
-    cr_assert_gt(sent, LOOP_READ_BYTES);
+    rig_make(&r, &limits);
+    uint8_t *bytes = rig_noise(limits.read_max * 2, 1);
+    size_t sent = rig_try_send(&r, bytes, limits.read_max * 2);
+    cr_assert_gt(sent, limits.read_max);
     rig_turn(&r);
     cr_assert_eq(r.calls, 1);
-    cr_assert_leq(rig_got(&r).n, LOOP_READ_BYTES);
+    cr_assert_leq(rig_got(&r).n, limits.read_max);
     rig_turn(&r);
     cr_assert_eq(r.calls, 2);
     cr_assert(span_equal(rig_got(&r), span_of(bytes, rig_got(&r).n)));
@@ -506,7 +507,8 @@ Test(stream, a_peer_that_does_not_read_costs_no_more_than_the_hard_limit)
         /* Now and then a little is read, so that the queue's front moves. */
         if (i % 10 == 0)
             rig_recv(&r, got, sizeof(got));
-        cr_assert_leq(rig_allocated(), before + 100000 + 100);
+        /* What malloc itself keeps of the queue's first sizes counts as given out. */
+        cr_assert_leq(rig_allocated(), before + 100000 + 4096);
     }
     cr_assert_geq(stream_queued(r.stream), 100000 - sizeof(bytes));
     rig_end(&r);

@@ -45,6 +45,18 @@ static int fake_write(struct stream *s, struct span bytes)
     return fake_write2(s, bytes, (struct span){0});
 }
 
+static int fake_send(struct stream *s, const struct span *pieces, uint32_t n)
+{
+    static uint8_t flat[4 * PROTO_BATCH_MAX];
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(flat + len, pieces[i].p, pieces[i].n);
+        len += pieces[i].n;
+    }
+    return fake_write(s, span_of(flat, len));
+}
+
 static void fake_pause(struct stream *s, bool paused)
 {
     s->paused = paused;
@@ -77,6 +89,7 @@ static size_t fake_queued(const struct stream *s)
 const struct conn_ops fake_conn_ops = {
     .write = fake_write,
     .write2 = fake_write2,
+    .send = fake_send,
     .read_pause = fake_pause,
     .finish = fake_finish,
     .destroy = fake_destroy,

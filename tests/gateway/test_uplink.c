@@ -15,7 +15,7 @@ struct linked {
     struct stream conn;
     struct mono now;
     int dial_result;
-    uint32_t dials, cancels, ready, lost, frames;
+    uint32_t dials, cancels, ready, lost, frames, settled;
     const char *reason;
     enum link_kind kind; /* of the last frame */
     int pressure;        /* on: 1, off: -1 */
@@ -56,6 +56,12 @@ static void on_frame(void *arg, const struct link_frame *frame)
     at->kind = frame->kind;
 }
 
+static void on_settle(void *arg)
+{
+    struct linked *at = arg;
+    at->settled++;
+}
+
 static void on_pressure(void *arg, bool on)
 {
     struct linked *at = arg;
@@ -63,8 +69,11 @@ static void on_pressure(void *arg, bool on)
 }
 
 static const struct uplink_ops OPS = {.dial = on_dial, .dial_cancel = on_cancel};
-static const struct uplink_user USER = {
-    .ready = on_ready, .lost = on_lost, .frame = on_frame, .pressure = on_pressure};
+static const struct uplink_user USER = {.ready = on_ready,
+                                        .lost = on_lost,
+                                        .frame = on_frame,
+                                        .settle = on_settle,
+                                        .pressure = on_pressure};
 
 static void setup(void)
 {

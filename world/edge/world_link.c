@@ -510,6 +510,7 @@ int world_link_create(struct loop *l, const struct world_options *o, struct edge
     k->limits = (struct stream_limits){
         .queue_soft = o->link_queue_soft,
         .queue_hard = o->link_queue_hard,
+        .queue_keep = 2 * SEND_BYTES,
         .keep_max = FRAME_HEAD + LINK_FRAME_MAX,
     };
     rng_secret(&random, sizeof(random));
