@@ -178,7 +178,7 @@ $(LIMIT_PROGRAMS): $(BIN)/limit/%: $(BUILD)/tests/bench/limit/%.o $(call obj,$(s
 	$(call link)
 
 .PHONY: test-programs
-test-programs: all $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
+test-programs: all $(BIN)/bench $(TEST_PROGRAMS) $(FUZZ_PROGRAMS)
 
 # --- what people call ------------------------------------------------------------------------------
 

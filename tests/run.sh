@@ -147,6 +147,7 @@ script contract sh tests/e2e/run_contract.sh "$bin" "$build/contract"
 script lint-selftest sh tests/lint/selftest.sh
 script deploy bash tests/run-deploy.sh "$bin" "$build/deploy"
 script house sh tests/run-house.sh "$bin" "$build" "$build/house"
+script bench sh tests/run-bench.sh "$bin" "$build/bench"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -61,6 +61,27 @@ int gate_fanout(int argc, char **argv)
     return run(bench_fanout, argc, argv);
 }
 
+int gate_forward(int argc, char **argv)
+{
+    return run(bench_forward, argc, argv);
+}
+
+int gate_idle(int argc, char **argv)
+{
+    return run(bench_idle, argc, argv);
+}
+
+int gate_short(void)
+{
+    const struct gate_args a = {
+        .n = 500, .ticks = 10, .seconds = 0.4, .runs = 1, .only = "", .other = "", .flags = ""};
+    int status = bench_fanout(&a);
+
+    if (status == 0)
+        status = bench_forward(&a);
+    return status == 0 ? bench_idle(&a) : status;
+}
+
 /* --- rounds ------------------------------------------------------------------------------------
  */
 

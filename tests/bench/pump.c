@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -20,7 +19,8 @@ void pump_fail(const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
-    exit(1); /* children die with us */
+    fflush(stdout);
+    _exit(1); /* children die with us */
 }
 
 void pump_init(struct pump *p)

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define SAY_SEQ_AT 7  /* where the seq of a request lies: after head, array, cmd and 0xce */
+#define SAY_CMD_AT 5  /* where the command of a request lies: after head and array */
+#define SAY_SEQ_AT 7  /* and its seq, after 0xce */
 #define SAY_TEXT   14 /* bytes of its text */
 
 /* --- what clients say first --------------------------------------------------------------------
@@ -76,25 +77,36 @@ static bool is_byte(void *arg, uint32_t i, struct span got)
     return got.n == 1;
 }
 
-void rival_request(uint8_t out[RIVAL_REQUEST], uint32_t i, uint32_t k)
+void rival_request(uint8_t out[RIVAL_REQUEST], uint32_t i)
 {
     char text[SAY_TEXT + 1];
     struct message m = {.cmd = CMD_SAY_REQ, .seq = UINT32_MAX};
 
-    snprintf(text, sizeof(text), "%06u:%07u", i % 1000000, k % 10000000);
+    snprintf(text, sizeof(text), "%0*u", SAY_TEXT, i);
     m.say_req.text = span_text(text);
     if (frame_of(out, RIVAL_REQUEST, &m) != RIVAL_REQUEST)
         pump_fail("a request is not of %d bytes", RIVAL_REQUEST);
-    const uint32_t seq = k + 1;
+    rival_number(out, 0);
+}
+
+void rival_reply(const struct rival *rival, uint8_t out[RIVAL_REQUEST], uint32_t i)
+{
+    rival_request(out, i);
+    if (rival->upstream == UPSTREAM_WORLD)
+        out[SAY_CMD_AT] = CMD_SAY_RESP;
+}
+
+void rival_number(uint8_t request[RIVAL_REQUEST], uint32_t k)
+{
     for (int b = 0; b < 4; b++)
-        out[SAY_SEQ_AT + b] = (uint8_t)(seq >> (24 - 8 * b));
+        request[SAY_SEQ_AT + b] = (uint8_t)(k >> (24 - 8 * b));
 }
 
 /* The echo behind it answers. */
 static size_t say_request(void *arg, uint32_t i, uint8_t out[CROWD_HELLO_MAX])
 {
     (void)arg;
-    rival_request(out, i, 0);
+    rival_request(out, i);
     return RIVAL_REQUEST;
 }
 
@@ -103,7 +115,7 @@ static bool is_request(void *arg, uint32_t i, struct span got)
     uint8_t sent[RIVAL_REQUEST];
     (void)arg;
 
-    rival_request(sent, i, 0);
+    rival_request(sent, i);
     return span_equal(got, span_of(sent, sizeof(sent)));
 }
 

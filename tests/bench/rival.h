@@ -70,5 +70,8 @@ void rig_end(struct rig *r);
 /* Go on for so long. */
 void rig_run(struct rig *r, int ms);
 
-/* The request that client `i` sends as its number `k`: a whole SayReq. */
-void rival_request(uint8_t out[RIVAL_REQUEST], uint32_t i, uint32_t k);
+/* A request of client `i`, a whole SayReq, and the answer that comes from behind this program; both
+ * with number `k` where rival_number puts it. */
+void rival_request(uint8_t out[RIVAL_REQUEST], uint32_t i);
+void rival_reply(const struct rival *rival, uint8_t out[RIVAL_REQUEST], uint32_t i);
+void rival_number(uint8_t request[RIVAL_REQUEST], uint32_t k);

@@ -40,7 +40,7 @@ static void print_row(const struct tally_head *head, const struct tally *row, bo
     double ratios[TALLY_ROUNDS_MAX];
 
     for (size_t i = 0; i < row->rounds; i++)
-        ratios[i] = row->value[i] / row->limit[i];
+        ratios[i] = row->limit[i] > 0 ? row->value[i] / row->limit[i] : 0;
     struct spread ratio = spread_of(ratios, row->rounds);
     if (json) {
         printf("{\"bench\":\"%s\",\"program\":\"%s\",%s,\"%s\":%.3f,\"spread\":[%.3f,%.3f],"

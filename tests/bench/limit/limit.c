@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -124,8 +125,8 @@ uint32_t limit_number(const char *arg, uint32_t most)
 
 void *limit_memory(size_t n)
 {
-    void *p = calloc(1, n);
-    if (!p)
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
         limit_fail("memory");
     return p;
 }

@@ -28,7 +28,7 @@ void limit_write(int fd, const void *bytes, size_t n);
 size_t limit_read(int fd, void *bytes, size_t n);
 /* The number that an argument is, up to `most`. */
 uint32_t limit_number(const char *arg, uint32_t most);
-/* Memory, zeroed. */
+/* Memory of zeros, which takes room only where it is written to. Kept for ever. */
 void *limit_memory(size_t n);
 
 _Noreturn void limit_fail(const char *what);

@@ -1,0 +1,111 @@
+#!/bin/sh
+# tests/run-bench.sh: do the gateway's benchmarks do what they say?
+#
+#   tests/run-bench.sh BIN DIR
+#
+# Each of them once, with few clients: they compare every byte and every reply themselves, and fail
+# where the gateway or a limit program loses or changes one. Figures are not looked at. Then the ways
+# in which they must fail, and that they leave nothing behind.
+# May touch: DIR, the processes it started.
+# On trouble: `not ok - ...` with what was seen, and exit status 1.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+bin=$(cd "$1" && pwd) || exit 1
+dir=$2
+rm -rf "$dir"
+mkdir -p "$dir"
+failures=0
+
+# check NAME COMMAND...: the command must succeed.
+check() {
+    what=$1
+    shift
+    if "$@"; then
+        echo "ok - $what"
+    else
+        echo "not ok - $what"
+        sed 's/^/    /' "$dir/out"
+        failures=$((failures + 1))
+    fi
+}
+
+# bench STATUS ARGS...: it must end so; its words are in $dir/out.
+bench() {
+    wanted=$1
+    shift
+    got=0
+    timeout -k 5 60 "$bin/bench" "$@" >"$dir/out" 2>&1 || got=$?
+    [ "$got" = "$wanted" ] || { echo "    status $got"; return 1; }
+}
+
+# row BENCH PROGRAM FIELD [MORE]: is there such a row, with a figure above 0?
+row() {
+    grep "^{\"bench\":\"$1\",\"program\":\"$2\",.*\"$3\":[0-9.]*[1-9].*\"runs\":[1-9].*}\$" "$dir/out" |
+        grep -q -- "${4:-}"
+}
+
+says() {
+    grep -q -- "$1" "$dir/out"
+}
+
+# Does nobody run our programs any more?
+all_gone() {
+    for exe in /proc/[0-9]*/exe; do
+        case $(readlink "$exe" 2>/dev/null) in "$bin"/*) return 1 ;; esac
+    done
+}
+
+gone_soon() {
+    tenths=50
+    until all_gone; do
+        [ $tenths -gt 0 ] || return 1
+        tenths=$((tenths - 1))
+        sleep 0.1
+    done
+}
+
+check "fanout: does well" bench 0 fanout -n 70 -ticks 3 -runs 1 -json -only aegis,limit-alone
+for program in aegis limit limit-alone; do
+    check "fanout: has a row for $program" row fanout $program us_per_frame '"ratio_to_limit":'
+done
+check "forward: does well" bench 0 forward -n 70 -seconds 0.1 -runs 1 -json -only aegis
+for pipeline in 1 8; do
+    for program in aegis limit; do
+        check "forward: has a row for $program, $pipeline under way" \
+            row forward $program ns_per_round_trip "\"pipeline\":$pipeline,"
+    done
+done
+check "idle: does well" bench 0 idle -n 500 -runs 1 -json -only aegis,aegis-no-login
+for program in aegis aegis-no-login limit; do
+    check "idle: has a row for $program" row idle $program bytes_per_client
+done
+
+check "a program that is not there is named, and the others go on" \
+    bench 0 fanout -n 10 -ticks 1 -runs 1 -json -only other,limit-alone -other "$dir/none"
+check "by its name" says '^bench: other: not there'
+check "and the limit was measured" row fanout limit us_per_frame
+check "a program that ends at once" bench 1 fanout -n 10 -ticks 1 -runs 1 -other /bin/false
+check "did not start" says '^bench: other did not start'
+check "a bad flag" bench 2 forward -pipeline 65
+check "is named" says 'pipeline'
+few_files() (
+    ulimit -n 256
+    bench 1 idle -n 1000 -runs 1
+)
+check "too few descriptors" few_files
+check "is said with both numbers" says 'needs [0-9]* descriptors, and 256 is the most'
+check "nothing is left" gone_soon
+
+"$bin/bench" fanout -n 50 -ticks 1000 -runs 1 -only aegis >"$dir/out" 2>&1 &
+pid=$!
+tenths=100
+until [ -n "$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)" ] || [ $tenths = 0 ]; do
+    tenths=$((tenths - 1))
+    sleep 0.1
+done
+check "one that works" [ $tenths -gt 0 ]
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+check "and is killed leaves nothing either" gone_soon
+
+[ $failures = 0 ]
