@@ -9,36 +9,11 @@
 
 #include <math.h>
 
-#define TURN        6.283185307179586     /* 2π */
-#define WRAP        65536.0               /* values of a wrapped coordinate */
-#define VARINT_MAX  5                     /* bytes: 34 bits in sevens */
-#define QUANTA_MAX  4611686018427387904.0 /* 2^62: beyond any scene, within int64_t */
+#define WRAP        65536.0 /* values of a wrapped coordinate */
+#define VARINT_MAX  5       /* bytes: 34 bits in sevens */
 #define FLAG_DIR    1u
 #define FLAG_SPEED  2u
 #define PLACE_BYTES 4
-
-int64_t aoi_move_quantise(double v, double quantum)
-{
-    double q = floor(v / quantum + 0.5);
-    ASSERT(q > -QUANTA_MAX);
-    ASSERT(q < QUANTA_MAX);
-    return (int64_t)q;
-}
-
-uint8_t aoi_move_dir(double dir)
-{
-    double v = floor(dir / TURN * 256.0 + 0.5);
-    ASSERT(v >= 0.0);
-    ASSERT(v <= 256.0);
-    return (uint8_t)((unsigned)v & 0xffu);
-}
-
-uint8_t aoi_move_speed(double speed, double max_speed)
-{
-    double v = floor(speed / max_speed * 255.0 + 0.5);
-    ASSERT(v >= 0.0);
-    return v >= 255.0 ? 255 : (uint8_t)v;
-}
 
 double aoi_move_place(double last, uint16_t wrapped, double quantum)
 {
@@ -49,31 +24,12 @@ double aoi_move_place(double last, uint16_t wrapped, double quantum)
 
 double aoi_move_dir_value(uint8_t dir)
 {
-    return (double)dir / 256.0 * TURN;
+    return (double)dir / 256.0 * AOI_MOVE_TURN;
 }
 
 double aoi_move_speed_value(uint8_t speed, double max_speed)
 {
     return (double)speed / 255.0 * max_speed;
-}
-
-struct aoi_move_tail aoi_move_tail(int64_t qx, int64_t qy, bool has_dir, uint8_t dir,
-                                   bool has_speed, uint8_t speed)
-{
-    uint64_t x = (uint64_t)qx, y = (uint64_t)qy; /* the low 16 bits of two's complement */
-    struct aoi_move_tail t = {
-        .bytes = {(uint8_t)x, (uint8_t)(x >> 8), (uint8_t)y, (uint8_t)(y >> 8)},
-        .len = PLACE_BYTES,
-    };
-    if (has_dir) {
-        t.bytes[t.len++] = dir;
-        t.flags |= FLAG_DIR;
-    }
-    if (has_speed) {
-        t.bytes[t.len++] = speed;
-        t.flags |= FLAG_SPEED;
-    }
-    return t;
 }
 
 size_t aoi_move_put(uint8_t *out, uint32_t id, uint32_t previous, const struct aoi_move_tail *t)

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "common/err.h"
 #include "common/span.h"
 
 #define AOI_MOVE_TAIL_MAX   6
@@ -27,12 +28,39 @@ struct aoi_move_record {
     uint8_t dir, speed;
 };
 
+#define AOI_MOVE_TURN       6.283185307179586     /* 2π */
+#define AOI_MOVE_QUANTA_MAX 4611686018427387904.0 /* 2^62: beyond any scene, within int64_t */
+
 /* floor(v / quantum + 0.5): the place in quanta, unwrapped. `v` within a scene's bounds. */
-int64_t aoi_move_quantise(double v, double quantum);
+static inline int64_t aoi_move_quantise(double v, double quantum)
+{
+    double q = v / quantum + 0.5;
+    int64_t cut;
+
+    ASSERT(q > -AOI_MOVE_QUANTA_MAX);
+    ASSERT(q < AOI_MOVE_QUANTA_MAX);
+    cut = (int64_t)q;
+    return cut - ((double)cut > q); /* cut goes toward zero, floor down */
+}
+
 /* floor(dir / 2π · 256 + 0.5) modulo 256; dir in [0, 2π). */
-uint8_t aoi_move_dir(double dir);
+static inline uint8_t aoi_move_dir(double dir)
+{
+    double v = dir / AOI_MOVE_TURN * 256.0 + 0.5;
+
+    ASSERT(v >= 0.0);
+    ASSERT(v < 257.0);
+    return (uint8_t)((uint32_t)v & 0xffu);
+}
+
 /* floor(speed / max_speed · 255 + 0.5), at most 255; speed >= 0. */
-uint8_t aoi_move_speed(double speed, double max_speed);
+static inline uint8_t aoi_move_speed(double speed, double max_speed)
+{
+    double v = speed / max_speed * 255.0 + 0.5;
+
+    ASSERT(v >= 0.0);
+    return v >= 255.0 ? 255 : (uint8_t)v;
+}
 
 /* What a receiver makes of them. `last`: the entity's last known coordinate. Of two values equally
  * near to it the greater is taken; a sender never comes near that (PROTO_WRAP_QUANTA). */
@@ -41,8 +69,22 @@ double aoi_move_dir_value(uint8_t dir);
 double aoi_move_speed_value(uint8_t speed, double max_speed);
 
 /* x, y in quanta; dir and speed as wire bytes, looked at where the flag is set. */
-struct aoi_move_tail aoi_move_tail(int64_t qx, int64_t qy, bool has_dir, uint8_t dir,
-                                   bool has_speed, uint8_t speed);
+static inline struct aoi_move_tail aoi_move_tail(int64_t qx, int64_t qy, bool has_dir, uint8_t dir,
+                                                 bool has_speed, uint8_t speed)
+{
+    uint64_t x = (uint64_t)qx, y = (uint64_t)qy; /* the low 16 bits of two's complement */
+    struct aoi_move_tail t = {
+        .bytes = {(uint8_t)x, (uint8_t)(x >> 8), (uint8_t)y, (uint8_t)(y >> 8)},
+        .len = 4,
+    };
+
+    t.bytes[t.len] = dir;
+    t.len = (uint8_t)(t.len + has_dir);
+    t.bytes[t.len] = speed;
+    t.len = (uint8_t)(t.len + has_speed);
+    t.flags = (uint8_t)(has_dir | has_speed << 1);
+    return t;
+}
 
 /* Write one record at `out` ([AOI_MOVE_RECORD_MAX] must be free); id > previous. Bytes written. */
 size_t aoi_move_put(uint8_t *out, uint32_t id, uint32_t previous, const struct aoi_move_tail *t);

@@ -522,3 +522,17 @@ uint64_t rig_hash(const struct rig *r)
             h = (h ^ (r->links[i].hash >> (8 * byte) & 0xff)) * FNV_PRIME;
     return h;
 }
+
+void rig_code(struct rig *r, uint32_t mask, uint32_t pack)
+{
+    const struct mask_code *masks;
+    const struct pack_code *packs;
+    uint32_t n_masks = mask_codes(&masks), n_packs = pack_codes(&packs);
+    r->world->sight.mask = masks[mask < n_masks ? mask : n_masks - 1];
+    r->world->fan.code = packs[pack < n_packs ? pack : n_packs - 1];
+}
+
+void rig_portable(struct rig *r)
+{
+    rig_code(r, UINT32_MAX, UINT32_MAX);
+}

@@ -91,6 +91,10 @@ struct world_config rig_config(void);
 /* A world with one link, "gw-0". */
 struct rig *rig_create(const struct world_config *c);
 void rig_destroy(struct rig *r);
+/* Masks and records by code without vector instructions, whatever the processor has. */
+void rig_portable(struct rig *r);
+/* By the kinds of code at these places of mask_codes and pack_codes; past the end is the last. */
+void rig_code(struct rig *r, uint32_t mask, uint32_t pack);
 
 /* --- as a gateway ---------------------------------------------------------------------------- */
 

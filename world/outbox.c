@@ -94,8 +94,8 @@ void outbox_close(struct outbox *o, struct link_ref link, uint64_t session, uint
 void outbox_begin(struct outbox *o, struct link_ref link, uint64_t session)
 {
     ASSERT(!o->open);
-    if (o->w.cap - o->w.len < LINK_FRAME_MAX + LINK_DATA_HEAD + LINK_BODY_HEAD + OUTBOX_OVERHANG)
-        outbox_flush(o); /* so that a frame is never cut for want of room */
+    if (o->w.len >= OUTBOX_FULL)
+        outbox_flush(o); /* and a frame is never cut for want of room */
     o->open = true;
     o->open_link = link;
     o->open_session = session;

@@ -12,6 +12,7 @@
 #include "world/ids.h"
 
 #define OUTBOX_BYTES (2 * LINK_FRAME_MAX) /* the largest link frame fits beside another */
+#define OUTBOX_FULL  131072               /* bytes from which on it is handed over: while cached */
 #define OUTBOX_RUNS  4096                 /* runs of frames to one link between two drains */
 
 /* Whole link frames for one link; borrowed for the call. */

@@ -17,23 +17,27 @@ static void phase_end(struct world *w, enum world_phase phase, int64_t *at)
     *at = now;
 }
 
-/* Each of the dirty goes to the cell of its place. Returns where they stood: [dirty_count]. */
+/* Each of the dirty goes to the cell of its place; where cells are looked at, before sight. Returns
+ * where they stood, by slot; NULL: they still stand there. */
 static const uint32_t *grid_phase(struct world *w)
 {
     struct entities *e = &w->entities;
     struct grid *g = &w->scene.grid;
-    uint32_t *from = arena_take(&w->scratch, e->dirty_count * sizeof(*from));
+    uint32_t *from;
 
+    if (!g->linked)
+        return NULL;
+    from = arena_take(&w->scratch, e->cap * sizeof(*from));
     ASSERT(from); /* the arena is empty, and larger than a word for each entity */
     for (uint32_t i = 0; i < e->dirty_count; i++) {
         uint32_t slot = e->dirty[i], to;
 
-        from[i] = g->cell[slot];
+        from[slot] = g->cell[slot];
         if (!(e->flags[slot] & (ENTITY_MOVED | ENTITY_NEW)))
             continue;
         to = grid_cell(g, e->x[slot], e->y[slot]);
-        if (from[i] != GRID_NONE)
-            g->touched[from[i]] = w->tick;
+        if (from[slot] != GRID_NONE)
+            g->touched[from[slot]] = w->tick;
         g->touched[to] = w->tick;
         grid_put(g, slot, to);
     }

@@ -78,13 +78,16 @@ static int rooms_init(struct world *w)
     uint32_t max = entities_max(c), cap = 2 * max; /* see struct entities */
     double reach = c->aoi_radius + c->aoi_hysteresis;
     struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis,
-                                c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S};
+                                c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S,
+                                (enum places_index)c->aoi_index};
     struct scene_spawn_rule spawn;
+    const struct pack_code *packs;
     size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
 
     if (scene_spawn_parse(c->spawn, &spawn) != 0)
         return E_RANGE;
-    if (scene_init(&w->scene, span_text(SCENE_DEFAULT), c->bounds, spawn, reach, cap) != 0 ||
+    if (scene_init(&w->scene, span_text(SCENE_DEFAULT), c->bounds, spawn, reach,
+                   c->aoi_hysteresis > 0, cap) != 0 ||
         entities_init(&w->entities, max) != 0 ||
         id_pool_init(&w->ids, max + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
@@ -97,11 +100,10 @@ static int rooms_init(struct world *w)
     w->routes = calloc(cap, sizeof(*w->routes));
     w->tells = calloc(cap, sizeof(*w->tells));
     w->jumped = calloc(cap, sizeof(*w->jumped));
-    w->fan.told = calloc((size_t)cap / 64 + 1, sizeof(*w->fan.told));
-    w->fan.ids = calloc(cap, sizeof(*w->fan.ids));
-    w->fan.tails = calloc(cap, sizeof(*w->fan.tails));
-    if (!w->routes || !w->tells || !w->jumped || !w->fan.told || !w->fan.ids || !w->fan.tails)
+    if (!w->routes || !w->tells || !w->jumped || pack_list_init(&w->fan.list, cap) != 0)
         return E_NOMEM;
+    (void)pack_codes(&packs);
+    w->fan.code = packs[0];
     return 0;
 }
 
@@ -140,9 +142,7 @@ void world_destroy(struct world *w)
 {
     if (!w)
         return;
-    free(w->fan.told);
-    free(w->fan.ids);
-    free(w->fan.tails);
+    pack_list_fini(&w->fan.list);
     free(w->jumped);
     free(w->tells);
     free(w->routes);

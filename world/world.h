@@ -11,6 +11,7 @@
 #include "proto/aoi_move.h"
 #include "proto/message.h"
 #include "world/interest/events.h"
+#include "world/interest/pack.h"
 #include "world/interest/sight.h"
 #include "world/outbox.h"
 #include "world/schedule.h"
@@ -27,6 +28,7 @@
 struct world_config {
     double aoi_radius;     /* units; > 0 */
     double aoi_hysteresis; /* units; >= 0 */
+    int aoi_index;         /* enum places_index */
     int64_t tick_ns;
     double max_speed;          /* units a second; > 0 */
     int64_t move_burst_ns;     /* 0: no cap */
@@ -58,11 +60,10 @@ struct world_route {
 
 /* What is told of each candidate of the block at hand (world/interest/fanout). */
 struct world_fan {
-    uint32_t block;              /* its number; 0: none yet */
-    uint64_t any;                /* all words of `told`, or-ed */
-    uint64_t *told;              /* [cap / 64 + 1] bits: it is told by a record */
-    uint32_t *ids;               /* [cap] */
-    struct aoi_move_tail *tails; /* [cap] */
+    uint32_t block; /* its number; 0: none yet */
+    uint64_t any;   /* all words of list.told, or-ed */
+    struct pack_list list;
+    struct pack_code code;
 };
 
 enum world_phase { PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANOUT, PHASE_COUNT };

@@ -55,6 +55,10 @@ const struct opt world_opts_table[] = {
     {.name = "aoi-hysteresis", .type = OPT_REAL, .offset = CORE(aoi_hysteresis), .def = "0",
      .unit = "units", .min = 0, .max = 16777216,
      .help = "who is known is dropped only past radius and this together"},
+    {.name = "aoi-index", .type = OPT_CHOICE, .offset = CORE(aoi_index), .def = "blocks",
+     .unit = "", .choices = PLACES_INDEX_WORDS,
+     .help = "how viewers find who is near: large blocks, the nine cells around, or the four cells "
+             "around a quadrant; all with the same results"},
     {.name = "max-speed", .type = OPT_REAL, .offset = CORE(max_speed), .def = "12",
      .unit = "units/s", .min = 1e-6, .max = SPEED_MAX, .help = "how fast an entity may move"},
     {.name = "move-burst", .type = OPT_DURATION, .offset = CORE(move_burst_ns), .def = "1s",

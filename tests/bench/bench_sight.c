@@ -90,7 +90,8 @@ static void *ours_create(const struct sight_job *j)
     if (!o->laid || !o->moved ||
         sight_init(&o->sight, (struct sight_rules){.radius = j->radius, .step = j->step}, bounds,
                    cap, 1u << 20) != 0 ||
-        grid_init(&o->grid, bounds, j->radius, cap) != 0 || arena_init(&o->scratch, SCRATCH) != 0)
+        grid_init(&o->grid, bounds, j->radius, false, cap) != 0 ||
+        arena_init(&o->scratch, SCRATCH) != 0)
         return NULL;
     for (uint32_t i = 0; i < j->n; i++)
         sight_watch(&o->sight, o->entities.alive[i]);
@@ -124,7 +125,7 @@ static void ours_lay(struct ours *o, const struct sight_block *block)
     o->block = block->number;
     memset(o->moved, 0, (block->n + 63) / 64 * sizeof(*o->moved));
     for (uint32_t j = 0; j < block->n; j++) {
-        uint32_t id = p->ids[block->ranks[j]];
+        uint32_t id = known_id(p->keys[block->ranks[j]]);
 
         o->laid[j] = (struct sight_record){id, o->in->tail[id - 1]};
         o->moved[j / 64] |= (uint64_t)(id <= o->in->movers) << (j % 64);

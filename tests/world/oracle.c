@@ -153,7 +153,7 @@ static struct rig *world_of(const struct oracle_rules *rules, uint64_t seed)
     c.seed = seed;
     struct rig *r = rig_create(&c);
     if (rules->portable)
-        r->world->sight.mask = mask_portable;
+        rig_portable(r);
     if (rules->tight)
         r->world->scratch.cap = 2 * (size_t)r->world->entities.cap * SIGHT_SPARE + 2048;
     char id[16];

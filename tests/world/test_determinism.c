@@ -147,7 +147,7 @@ static struct rig *world_of(const struct kind *kind)
     memcpy(c.bounds, (double[4]){-160, -160, 160, 160}, sizeof c.bounds);
     struct rig *r = rig_create(&c);
     if (kind->portable)
-        r->world->sight.mask = mask_portable;
+        rig_portable(r);
     if (kind->tight)
         r->world->scratch.cap = 2 * (size_t)r->world->entities.cap * SIGHT_SPARE + 8192;
     return r;

@@ -15,7 +15,7 @@ static const double PLAIN[4] = {-100, -100, 100, 100};
 static struct grid grid_of(const double bounds[4], double reach)
 {
     struct grid g;
-    cr_assert_eq(grid_init(&g, bounds, reach, 500), 0);
+    cr_assert_eq(grid_init(&g, bounds, reach, true, 500), 0);
     return g;
 }
 

@@ -15,7 +15,7 @@ static struct scene scene_of(const double bounds[4], const char *spawn)
     struct scene s;
     struct scene_spawn_rule rule;
     cr_assert_eq(scene_spawn_parse(spawn, &rule), 0);
-    cr_assert_eq(scene_init(&s, span_text(SCENE_DEFAULT), bounds, rule, 30, 16), 0);
+    cr_assert_eq(scene_init(&s, span_text(SCENE_DEFAULT), bounds, rule, 30, false, 16), 0);
     return s;
 }
 

@@ -82,10 +82,6 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
             .from = g->cell[slot],
             .to = GRID_NONE,
             .tick = w->tick + 1,
-            .x = e->x[slot],
-            .y = e->y[slot],
-            .dir = e->dir[slot],
-            .speed = e->speed[slot],
         };
 
         events_add(&w->events, EVENT_LEAVE, &ev);

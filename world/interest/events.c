@@ -1,6 +1,6 @@
 /* world/interest/events.c: see the header.
- * The order comes from a radix sort over (id, index), one pass for each byte of the largest id,
- * and one copy of each event.
+ * Most lists are made in order. Where one was not, the order comes from a radix sort over (id,
+ * index), one pass for each byte of the largest id, and one copy of each event.
  */
 #include "world/interest/events.h"
 
@@ -42,12 +42,6 @@ void events_fini(struct events *e)
     memset(e, 0, sizeof(*e));
 }
 
-void events_add(struct events *e, enum event_type type, const struct event *ev)
-{
-    ASSERT(e->n[type] < e->cap);
-    e->list[type][e->n[type]++] = *ev;
-}
-
 /* One stable pass of the radix sort by the byte at `shift` of the key. */
 static void pass(const uint64_t *in, uint64_t *out, uint32_t n, unsigned shift)
 {
@@ -65,32 +59,37 @@ static void pass(const uint64_t *in, uint64_t *out, uint32_t n, unsigned shift)
         out[start[in[i] >> shift & (RADIX - 1)]++] = in[i];
 }
 
+void events_sort_keys(struct events *e, uint32_t n)
+{
+    uint32_t bits = 0; /* of all keys */
+
+    for (uint32_t i = 0; i < n; i++)
+        bits |= (uint32_t)(e->keys[0][i] >> 32);
+    for (unsigned shift = 0; n > 1 && shift < 32 && bits >> shift != 0; shift += 8) {
+        uint64_t *t = e->keys[0];
+
+        pass(e->keys[0], e->keys[1], n, shift + 32);
+        e->keys[0] = e->keys[1];
+        e->keys[1] = t;
+    }
+}
+
 static void sort_list(struct events *e, struct event *list, uint32_t n)
 {
-    uint64_t *a = e->keys[0], *b = e->keys[1];
-    uint32_t bits = 0; /* of all ids */
-
-    for (uint32_t i = 0; i < n; i++) {
-        a[i] = (uint64_t)list[i].id << 32 | i;
-        bits |= list[i].id;
-    }
-    for (unsigned shift = 0; shift < 32 && bits >> shift != 0; shift += 8) {
-        uint64_t *t = a;
-
-        pass(a, b, n, shift + 32);
-        a = b;
-        b = t;
-    }
+    for (uint32_t i = 0; i < n; i++)
+        e->keys[0][i] = (uint64_t)list[i].id << 32 | i;
+    events_sort_keys(e, n);
     memcpy(e->copy, list, n * sizeof(*list));
     for (uint32_t i = 0; i < n; i++)
-        list[i] = e->copy[(uint32_t)a[i]];
+        list[i] = e->copy[(uint32_t)e->keys[0][i]];
 }
 
 void events_sort(struct events *e)
 {
     for (int i = 0; i < EVENT_TYPES; i++) {
-        if (e->n[i] > 1)
+        if (e->unsorted[i])
             sort_list(e, e->list[i], e->n[i]);
+        e->unsorted[i] = false;
     }
 }
 
@@ -99,5 +98,6 @@ void events_clear(struct events *e)
     for (int i = 0; i < EVENT_TYPES; i++) {
         e->count[i] += e->n[i];
         e->n[i] = 0;
+        e->unsorted[i] = false;
     }
 }

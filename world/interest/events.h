@@ -6,6 +6,9 @@
 #pragma once
 
 #include "common/base.h"
+
+#include <stdbool.h>
+#include "common/err.h"
 #include "world/ids.h"
 
 enum event_type { EVENT_LEAVE, EVENT_ENTER, EVENT_UPDATE, EVENT_TYPES };
@@ -22,15 +25,14 @@ struct event {
     uint32_t id;
     uint32_t from, to; /* cells; GRID_NONE: none */
     uint32_t tick;
-    uint8_t tell;      /* of enum event_tell: what viewers are told; 0: nothing */
-    double x, y;       /* units */
-    double dir, speed; /* radians, units a second */
+    uint8_t tell; /* of enum event_tell: what viewers are told; 0: nothing */
 };
 
 /* The lists of one tick. */
 struct events {
     struct event *list[EVENT_TYPES];
     uint32_t n[EVENT_TYPES];
+    bool unsorted[EVENT_TYPES];  /* not added in order */
     uint32_t cap;                /* of each list */
     uint64_t *keys[2];           /* [cap] for sorting */
     struct event *copy;          /* [cap] for sorting */
@@ -41,7 +43,20 @@ struct events {
 /* Lists of `cap` events each; owns them. E_NOMEM. */
 int events_init(struct events *e, uint32_t cap) MUST_CHECK;
 void events_fini(struct events *e);
-void events_add(struct events *e, enum event_type type, const struct event *ev);
+/* The list is not full (asserted). */
+static inline void events_add(struct events *e, enum event_type type, const struct event *ev)
+{
+    uint32_t n = e->n[type];
+
+    ASSERT(n < e->cap);
+    if (n > 0 && e->list[type][n - 1].id > ev->id)
+        e->unsorted[type] = true;
+    e->list[type][n] = *ev;
+    e->n[type] = n + 1;
+}
+
+/* Sort keys[0] [n], n <= cap, ascending by its upper half. */
+void events_sort_keys(struct events *e, uint32_t n);
 /* Bring each list into its order. An id stands once in a list, so type and id settle it. */
 void events_sort(struct events *e);
 /* Forget this tick's. */

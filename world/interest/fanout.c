@@ -6,10 +6,11 @@
  */
 #include "world/interest/fanout.h"
 
+#include "proto/aoi_body.h"
 #include "world/interest/pause.h"
 #include "world/interest/wire.h"
 
-#define BODY_HEAD 64 /* bytes of a body around its entities or ids, at most */
+_Static_assert(PACK_OVERHANG <= OUTBOX_OVERHANG, "records may be laid with that much behind them");
 
 /* --- once a tick --------------------------------------------------------------------------- */
 
@@ -40,6 +41,15 @@ static void encode_all(struct world *w)
 
 static void clear(struct world *w)
 {
+    uint32_t told = w->events.n[EVENT_ENTER] + w->events.n[EVENT_UPDATE];
+
+    if (told > w->entities.slots.fresh / 4) {
+        memset(w->tells, 0, w->entities.slots.fresh * sizeof(*w->tells));
+        memset(w->jumped, 0, w->entities.slots.fresh * sizeof(*w->jumped));
+        w->n_jumped = 0;
+        events_clear(&w->events);
+        return;
+    }
     for (int type = EVENT_ENTER; type <= EVENT_UPDATE; type++) {
         for (uint32_t i = 0; i < w->events.n[type]; i++) {
             uint32_t slot = w->events.list[type][i].who.slot;
@@ -60,32 +70,19 @@ static bool knows_living(const struct world *w, uint64_t key)
     return w->entities.id[known_slot(key)] == known_id(key);
 }
 
-static void put_message(struct world *w, const struct message *m)
-{
-    struct span_writer out =
-        span_writer_of(outbox_room(&w->outbox, PROTO_BATCH_MAX), PROTO_BATCH_MAX);
-
-    message_write(&out, m);
-    ASSERT(!out.full);
-    outbox_put(&w->outbox, out.len);
-}
-
 static void put_removes(struct world *w, const uint64_t *keys, uint32_t n)
 {
-    const uint32_t most = (PROTO_BATCH_MAX - BODY_HEAD) / 5; /* a uint32 takes 5 bytes */
-    uint32_t *ids = arena_take(&w->scratch, n * sizeof(*ids));
+    const uint32_t most = (PROTO_BATCH_MAX - AOI_BODY_HEAD_MAX) / AOI_BODY_ID_MAX;
 
-    ASSERT(ids); /* sight left room */
-    for (uint32_t i = 0; i < n; i++)
-        ids[i] = known_id(keys[i]);
     for (uint32_t at = 0, some; at < n; at += some) {
-        struct message m = {.cmd = CMD_AOI_REMOVE};
+        uint8_t *body, *end;
 
         some = n - at < most ? n - at : most;
-        m.aoi_remove.tick = w->tick;
-        m.aoi_remove.ids = ids + at;
-        m.aoi_remove.count = some;
-        put_message(w, &m);
+        body = outbox_room(&w->outbox, AOI_BODY_HEAD_MAX + (size_t)some * AOI_BODY_ID_MAX);
+        end = body + aoi_body_remove_head(body, w->tick, some);
+        for (uint32_t i = 0; i < some; i++)
+            end += aoi_body_id(end, known_id(keys[at + i]));
+        outbox_put(&w->outbox, (size_t)(end - body));
     }
     w->metrics.aoi_removes += n;
 }
@@ -105,32 +102,22 @@ static struct message_entity entity_message(const struct entities *e, uint32_t s
     };
 }
 
-/* Array head, id, kind, name with its head, four float64. */
-static size_t entity_bytes(const struct message_entity *e)
-{
-    return 1 + 5 + 5 + 2 + e->name.n + 4 * 9;
-}
-
 static void put_adds(struct world *w, const uint64_t *keys, uint32_t n)
 {
-    struct message_entity *list = arena_take(&w->scratch, n * sizeof(*list));
-    uint32_t at = 0;
+    const uint32_t most = (PROTO_BATCH_MAX - AOI_BODY_HEAD_MAX) / PROTO_ENTITY_BYTES_MAX;
 
-    ASSERT(list); /* sight left room */
-    for (uint32_t i = 0; i < n; i++)
-        list[i] = entity_message(&w->entities, known_slot(keys[i]));
-    while (at < n) {
-        struct message m = {.cmd = CMD_AOI_ADD};
-        size_t bytes = BODY_HEAD;
-        uint32_t end = at;
+    for (uint32_t at = 0, some; at < n; at += some) {
+        uint8_t *body, *end;
 
-        while (end < n && bytes + entity_bytes(&list[end]) <= PROTO_BATCH_MAX)
-            bytes += entity_bytes(&list[end++]);
-        m.aoi_add.tick = w->tick;
-        m.aoi_add.entities = list + at;
-        m.aoi_add.count = end - at;
-        put_message(w, &m);
-        at = end;
+        some = n - at < most ? n - at : most;
+        body = outbox_room(&w->outbox, AOI_BODY_HEAD_MAX + (size_t)some * PROTO_ENTITY_BYTES_MAX);
+        end = body + aoi_body_add_head(body, w->tick, some);
+        for (uint32_t i = 0; i < some; i++) {
+            struct message_entity m = entity_message(&w->entities, known_slot(keys[at + i]));
+
+            end += aoi_body_entity(end, &m);
+        }
+        outbox_put(&w->outbox, (size_t)(end - body));
     }
     w->metrics.aoi_adds += n;
 }
@@ -184,61 +171,45 @@ static inline void records_put(struct records *r, uint32_t id, const struct aoi_
 static void block_lay(struct world *w, const struct sight_block *block)
 {
     const struct places *p = &w->sight.places;
-    struct world_fan *fan = &w->fan;
+    struct pack_list *l = &w->fan.list;
 
-    fan->block = block->number;
-    fan->any = 0;
+    w->fan.block = block->number;
+    w->fan.any = 0;
     for (uint32_t at = 0; at < block->n; at += 64) {
         uint32_t end = block->n - at < 64 ? block->n - at : 64;
         uint64_t told = 0;
 
         for (uint32_t i = 0; i < end; i++) {
-            uint32_t rank = block->ranks[at + i], slot = p->order[rank];
+            uint64_t key = p->keys[block->ranks[at + i]];
+            uint32_t slot = known_slot(key);
 
-            fan->ids[at + i] = p->ids[rank];
-            fan->tails[at + i] = w->tells[slot];
+            l->ids[at + i] = known_id(key);
+            l->tails[at + i] = w->tells[slot];
             told |= (uint64_t)(w->tells[slot].len != 0 && !w->jumped[slot]) << i;
         }
-        fan->told[at / 64] = told;
-        fan->any |= told;
+        l->told[at / 64] = told;
+        w->fan.any |= told;
     }
 }
 
-static uint32_t told_count(const struct sight_result *result, const uint64_t *told, uint32_t words)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < words; i++)
-        n += (uint32_t)__builtin_popcountll(result->stay[i] & told[i]);
-    return n;
-}
-
-/* Records of those who stay, by mask. The hot loop of a world: what it changes is held in locals,
- * since bytes that are written might otherwise be the struct's own. */
+/* Records of those who stay, by mask. */
 static void staying_by_mask(struct records *r, const struct sight_result *result)
 {
-    const struct world_fan *fan = &r->w->fan;
-    const uint32_t words = (result->block->n + 63) / 64, n = told_count(result, fan->told, words);
-    const bool fits = (size_t)n * AOI_MOVE_RECORD_MAX <= (size_t)(r->end - r->at);
-    uint32_t previous = 0;
-    uint8_t *at = r->at;
+    const struct pack_list *l = &r->w->fan.list;
+    const uint32_t words = (result->block->n + 63) / 64;
+    const size_t most = (size_t)r->w->sight.count[result->viewer] * AOI_MOVE_RECORD_MAX;
 
+    if (most <= (size_t)(r->end - r->at)) {
+        r->n = r->w->fan.code.pack(l, result->stay, words, r->at, &r->at);
+        return;
+    }
     for (uint32_t i = 0; i < words; i++) {
-        for (uint64_t bits = result->stay[i] & fan->told[i]; bits != 0; bits &= bits - 1) {
+        for (uint64_t bits = result->stay[i] & l->told[i]; bits != 0; bits &= bits - 1) {
             const uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(bits);
 
-            if (!fits) {
-                records_put(r, fan->ids[j], &fan->tails[j]);
-                continue;
-            }
-            at += aoi_move_put_wide(at, fan->ids[j], previous, &fan->tails[j]);
-            previous = fan->ids[j];
+            records_put(r, l->ids[j], &l->tails[j]);
         }
     }
-    if (!fits)
-        return;
-    r->at = at;
-    r->n = n;
 }
 
 /* Records of those who stay, by the viewer's list. `past`: what it was told before its batches
@@ -304,10 +275,10 @@ static uint32_t jumped_by_mask(const struct world *w, const struct sight_result 
 
     for (uint32_t i = 0; i < words; i++) {
         for (uint64_t bits = r->stay[i]; bits != 0; bits &= bits - 1) {
-            uint32_t rank = r->block->ranks[i * 64 + (uint32_t)__builtin_ctzll(bits)];
+            uint64_t key = p->keys[r->block->ranks[i * 64 + (uint32_t)__builtin_ctzll(bits)]];
 
-            if (w->jumped[p->order[rank]])
-                out[found++] = known_key(p->ids[rank], p->order[rank]);
+            if (w->jumped[known_slot(key)])
+                out[found++] = key;
         }
     }
     return found;

@@ -1,7 +1,8 @@
 /* world/interest/places.c: see the header.
- * Entries are sorted by a radix sort on the cell's number within the box of cells that are in use:
- * one pass for 2,048 cells, two for four million. A stable sort of entries made in the order of
- * ranks leaves each cell in the order of ranks.
+ * Ranks are kept from tick to tick: they change only where somebody came or went. The lists of the
+ * blocks are made anew at every tick that needs them: two passes over the ranks, the first to find
+ * the blocks in which somebody looks, the second to append each rank to those it can be seen from
+ * (four at most, one in a block's middle). Chunks instead of a counting pass: a third of the time.
  */
 #include "world/interest/places.h"
 
@@ -12,365 +13,442 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RADIX_BITS 11
-#define RADIX      (1u << RADIX_BITS)
+/* Blocks along an axis at most: beyond that they grow. */
+#define AXIS_MAX 4096
+/* Whole numbers of a reach and of a block's side, so that all fits mask.h's. */
+#define BLOCK_REACH_BITS 13
 
-int places_init(struct places *p, const double bounds[4], double radius, double slack, uint32_t cap)
+_Static_assert((1 << BLOCK_REACH_BITS) <= MASK_VIEWER_MAX - (1 << 11),
+               "a viewer's old place, within the slack of a block of two reaches, fits");
+
+/* Blocks that one place can be seen from, at most. */
+static uint32_t lists_of(enum places_index index)
+{
+    return index == PLACES_BLOCKS ? 4 : index == PLACES_NINE ? 9 : 16;
+}
+
+/* Units, from bounds[0] or [1] on, that a scene is long. */
+static void measure(struct places *p, const double bounds[4])
 {
     double w = bounds[2] - bounds[0], h = bounds[3] - bounds[1], longest = w > h ? w : h;
-    double reach = radius + 2 * slack;
-    uint32_t words = cap / 64 + 1;
+    double reach = p->radius + 2 * p->slack, most = 1 << BLOCK_REACH_BITS;
 
-    memset(p, 0, sizeof(*p));
+    if (reach < longest / (AXIS_MAX - 2))
+        reach = longest / (AXIS_MAX - 2);
     p->x0 = bounds[0];
     p->y0 = bounds[1];
+    p->scale = most / reach;
+    p->reach = 1 << BLOCK_REACH_BITS;
+    p->bits = p->index == PLACES_BLOCKS ? BLOCK_REACH_BITS + 1 : BLOCK_REACH_BITS;
+    p->slack_fixed = (int32_t)(p->slack * p->scale / 1.4142135623730951) - 1;
+    p->nx = ((uint32_t)places_fix(bounds[2], p->x0, p->scale) >> p->bits) + 1;
+    p->ny = ((uint32_t)places_fix(bounds[3], p->y0, p->scale) >> p->bits) + 1;
+}
+
+int places_init(struct places *p, enum places_index index, const double bounds[4], double radius,
+                double slack, uint32_t cap)
+{
+    uint64_t chunks = 2ull * cap * lists_of(index) / (PLACES_CHUNK - 1) + 2ull * cap + 2;
+
+    memset(p, 0, sizeof(*p));
+    p->index = index;
     p->slack = slack;
     p->radius = radius;
     p->cap = cap;
-    p->side = reach;
-    if (p->side < longest / (PLACES_AXIS_MAX / 4))
-        p->side = longest / (PLACES_AXIS_MAX / 4);
-    p->scale = PLACES_SIDE / p->side;
-    p->fixed = calloc(cap, sizeof(*p->fixed));
+    measure(p, bounds);
+    if (chunks * PLACES_CHUNK > UINT32_MAX)
+        return E_NOMEM;
+    p->chunks_cap = (uint32_t)chunks;
     p->old_x = calloc(cap, sizeof(*p->old_x));
     p->old_y = calloc(cap, sizeof(*p->old_y));
     p->seen = calloc(cap, sizeof(*p->seen));
-    p->order = calloc(cap, sizeof(*p->order));
-    p->order_next = calloc(cap, sizeof(*p->order_next));
-    p->ids = calloc(cap, sizeof(*p->ids));
+    p->rank = malloc(cap * sizeof(*p->rank));
+    p->keys = calloc(cap, sizeof(*p->keys));
     p->ranked = calloc(cap, sizeof(*p->ranked));
-    p->entries = calloc(2 * (size_t)cap, sizeof(*p->entries));
-    p->entries_next = calloc(2 * (size_t)cap, sizeof(*p->entries_next));
-    p->cells = calloc(2 * (size_t)cap + 1, sizeof(*p->cells));
-    p->rows = calloc(PLACES_AXIS_MAX + 1, sizeof(*p->rows));
-    p->jumpers = calloc(cap, sizeof(*p->jumpers));
-    p->bits = calloc(words, sizeof(*p->bits));
-    p->summary = calloc(words / 64 + 1, sizeof(*p->summary));
-    if (!p->fixed || !p->old_x || !p->old_y || !p->seen || !p->order || !p->order_next || !p->ids ||
-        !p->ranked || !p->entries || !p->entries_next || !p->cells || !p->rows || !p->jumpers ||
-        !p->bits || !p->summary) {
+    p->fresh = calloc(cap, sizeof(*p->fresh));
+    p->fresh_keys = calloc(cap, sizeof(*p->fresh_keys));
+    p->block_at = calloc((size_t)p->nx * p->ny, sizeof(*p->block_at));
+    p->blocks = calloc(2 * (size_t)cap, sizeof(*p->blocks));
+    p->chunks = aligned_alloc(128, (size_t)chunks * PLACES_CHUNK * sizeof(*p->chunks));
+    if (!p->old_x || !p->old_y || !p->seen || !p->rank || !p->keys || !p->ranked || !p->fresh ||
+        !p->fresh_keys || !p->block_at || !p->blocks || !p->chunks) {
         places_fini(p);
         return E_NOMEM;
     }
+    memset(p->rank, 0xff, cap * sizeof(*p->rank));
     return 0;
 }
 
 void places_fini(struct places *p)
 {
-    free(p->fixed);
     free(p->old_x);
     free(p->old_y);
     free(p->seen);
-    free(p->order);
-    free(p->order_next);
-    free(p->ids);
+    free(p->rank);
+    free(p->keys);
     free(p->ranked);
-    free(p->entries);
-    free(p->entries_next);
-    free(p->cells);
-    free(p->rows);
-    free(p->jumpers);
-    free(p->bits);
-    free(p->summary);
+    free(p->fresh);
+    free(p->fresh_keys);
+    free(p->block_at);
+    free(p->blocks);
+    free(p->chunks);
     memset(p, 0, sizeof(*p));
 }
 
 /* --- what changed since the last tick ----------------------------------------------------------
  */
 
-static int32_t fixed_of(double v, double origin, double scale)
+void places_enter(struct places *p, uint32_t slot)
 {
-    return (int32_t)floor((v - origin) * scale + 0.5);
+    ASSERT(p->rank[slot] == PLACES_NONE);
+    p->fresh[p->n_fresh++] = slot;
 }
 
-bool places_is_jump(const struct places *p, const struct entities *e, uint32_t slot)
+void places_note(struct places *p, const struct entities *e, uint32_t slot)
 {
-    double dx = e->x[slot] - p->old_x[slot], dy = e->y[slot] - p->old_y[slot];
+    struct mask_fixed *f;
 
-    return p->seen[slot] && dx * dx + dy * dy > p->slack * p->slack;
-}
-
-void places_note(struct places *p, const struct entities *e, uint32_t slot, bool jump)
-{
-    struct places_fixed *f = &p->fixed[slot];
-
-    f->x = fixed_of(e->x[slot], p->x0, p->scale);
-    f->y = fixed_of(e->y[slot], p->y0, p->scale);
-    if (!p->seen[slot]) {
-        f->old_x = f->old_y = PLACES_AWAY;
-        p->changed = true;
-    }
-    if (jump)
-        p->jumpers[p->n_jumpers++] = slot;
+    if (p->rank[slot] == PLACES_NONE)
+        return; /* it is measured when it gets its rank */
+    f = &p->ranked[p->rank[slot]];
+    f->x = places_fix(e->x[slot], p->x0, p->scale);
+    f->y = places_fix(e->y[slot], p->y0, p->scale);
 }
 
 void places_note_end(struct places *p, uint32_t slot)
 {
-    p->fixed[slot].x = p->fixed[slot].y = PLACES_AWAY;
+    struct mask_fixed *f;
+
+    if (p->rank[slot] == PLACES_NONE)
+        return;
+    f = &p->ranked[p->rank[slot]];
+    f->x = f->y = PLACES_AWAY;
 }
 
-/* --- filing ------------------------------------------------------------------------------------
- */
+/* --- ranks ---------------------------------------------------------------------------------- */
 
-/* Merge the newcomers into the order of ids, and drop those whose slots were given back. */
-static void merge_order(struct places *p, const struct entities *e, const uint32_t *fresh,
-                        uint32_t n_fresh)
+/* Close the gaps. */
+static void drop_gone(struct places *p)
 {
-    uint32_t i = 0, j = 0, n = 0, *t;
-
-    while (i < p->n || j < n_fresh) {
-        if (i < p->n && !p->seen[p->order[i]]) {
-            i++; /* buried after the last tick; its slot, even its id, may be another's now */
-        } else if (j == n_fresh || (i < p->n && p->ids[i] < e->id[fresh[j]])) {
-            p->order_next[n++] = p->order[i++];
-        } else {
-            p->order_next[n++] = fresh[j++];
-        }
-    }
-    t = p->order;
-    p->order = p->order_next;
-    p->order_next = t;
-    p->n = n;
-    for (uint32_t rank = 0; rank < n; rank++)
-        p->ids[rank] = e->id[p->order[rank]];
-}
-
-/* Where it is filed: where it stands, or stood if it is no more. */
-static uint64_t cell_of(int32_t x, int32_t y)
-{
-    return (uint64_t)(uint32_t)(y >> PLACES_SIDE_BITS) << 32 | (uint32_t)(x >> PLACES_SIDE_BITS);
-}
-
-struct box {
-    uint32_t cx0, cy0, cx1, cy1;
-};
-
-static void box_add(struct box *b, uint32_t cx, uint32_t cy)
-{
-    b->cx0 = cx < b->cx0 ? cx : b->cx0;
-    b->cx1 = cx > b->cx1 ? cx : b->cx1;
-    b->cy0 = cy < b->cy0 ? cy : b->cy0;
-    b->cy1 = cy > b->cy1 ? cy : b->cy1;
-}
-
-/* Lay the ranked places and find the box of cells in use. */
-static struct box lay(struct places *p)
-{
-    struct box b = {UINT32_MAX, UINT32_MAX, 0, 0};
-
-    for (uint32_t rank = 0; rank < p->n; rank++) {
-        struct places_fixed f = p->fixed[p->order[rank]];
-        uint64_t cell = f.x == PLACES_AWAY ? cell_of(f.old_x, f.old_y) : cell_of(f.x, f.y);
-
-        p->ranked[rank] = f;
-        box_add(&b, (uint32_t)cell, (uint32_t)(cell >> 32));
-    }
-    for (uint32_t i = 0; i < p->n_jumpers; i++) {
-        struct places_fixed f = p->fixed[p->jumpers[i]];
-        uint64_t cell = cell_of(f.old_x, f.old_y);
-
-        box_add(&b, (uint32_t)cell, (uint32_t)(cell >> 32));
-    }
-    return b;
-}
-
-static void pass(const uint64_t *in, uint64_t *out, uint32_t n, unsigned shift)
-{
-    uint32_t start[RADIX] = {0}, sum = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        start[in[i] >> shift & (RADIX - 1)]++;
-    for (uint32_t i = 0; i < RADIX; i++) {
-        uint32_t count = start[i];
-
-        start[i] = sum;
-        sum += count;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        out[start[in[i] >> shift & (RADIX - 1)]++] = in[i];
-}
-
-static void sort_entries(struct places *p, uint64_t keys)
-{
-    for (unsigned shift = 0; keys >> shift != 0; shift += RADIX_BITS) {
-        uint64_t *t = p->entries;
-
-        pass(p->entries, p->entries_next, p->n_entries, 32 + shift);
-        p->entries = p->entries_next;
-        p->entries_next = t;
-    }
-}
-
-static uint64_t entry_of(const struct box *b, uint64_t cell, uint32_t rank)
-{
-    uint64_t width = (uint64_t)b->cx1 - b->cx0 + 1;
-    uint64_t key = ((cell >> 32) - b->cy0) * width + ((uint32_t)cell - b->cx0);
-
-    return key << 32 | rank;
-}
-
-/* The cells and rows of the sorted entries. */
-static void list_cells(struct places *p, const struct box *b)
-{
-    uint32_t width = b->cx1 - b->cx0 + 1, row = 0;
-    uint64_t last = UINT64_MAX;
-
-    p->n_cells = 0;
-    p->low_cy = b->cy0;
-    p->n_rows = p->n_entries ? b->cy1 - b->cy0 + 1 : 0;
-    for (uint32_t i = 0; i < p->n_entries; i++) {
-        uint64_t key = p->entries[i] >> 32;
-
-        if (key == last)
-            continue;
-        last = key;
-        while (row <= key / width)
-            p->rows[row++] = p->n_cells;
-        p->cells[p->n_cells++] = (struct places_cell){b->cx0 + (uint32_t)(key % width),
-                                                      b->cy0 + (uint32_t)(key / width), i};
-    }
-    while (row <= p->n_rows)
-        p->rows[row++] = p->n_cells;
-    p->cells[p->n_cells].start = p->n_entries;
-}
-
-static uint32_t rank_of(const struct places *p, uint32_t id)
-{
-    uint32_t low = 0, high = p->n;
-
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (p->ids[mid] < id)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-void places_sort(struct places *p, const struct entities *e, const uint32_t *fresh,
-                 uint32_t n_fresh)
-{
-    struct box b;
     uint32_t n = 0;
 
-    if (p->changed)
-        merge_order(p, e, fresh, n_fresh);
-    p->changed = false;
-    b = lay(p);
-    for (uint32_t rank = 0; rank < p->n; rank++) {
-        const struct places_fixed *f = &p->ranked[rank];
-        uint64_t cell = f->x == PLACES_AWAY ? cell_of(f->old_x, f->old_y) : cell_of(f->x, f->y);
-
-        p->entries[n++] = entry_of(&b, cell, rank);
+    for (uint32_t r = 0; r < p->n; r++) {
+        if (p->keys[r] == 0)
+            continue;
+        p->keys[n] = p->keys[r];
+        p->ranked[n] = p->ranked[r];
+        p->rank[known_slot(p->keys[n])] = n;
+        n++;
     }
-    for (uint32_t i = 0; i < p->n_jumpers; i++) {
-        const struct places_fixed *f = &p->fixed[p->jumpers[i]];
-        uint64_t before = cell_of(f->old_x, f->old_y);
-
-        if (before != cell_of(f->x, f->y))
-            p->entries[n++] = entry_of(&b, before, rank_of(p, e->id[p->jumpers[i]]));
-    }
-    p->n_entries = n;
-    if (n > 0)
-        sort_entries(p, ((uint64_t)b.cx1 - b.cx0 + 1) * ((uint64_t)b.cy1 - b.cy0 + 1) - 1);
-    list_cells(p, &b);
+    p->n = n;
+    p->n_gone = 0;
 }
 
-void places_settle(struct places *p, const struct entities *e, const uint32_t *dirty, uint32_t n)
+static struct mask_fixed measured(const struct places *p, const struct entities *e, uint32_t slot)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t slot = dirty[i];
-        struct places_fixed *f = &p->fixed[slot];
+    struct mask_fixed f = {PLACES_AWAY, PLACES_AWAY, PLACES_AWAY, PLACES_AWAY};
+
+    if (!(e->flags[slot] & ENTITY_DYING)) {
+        f.x = places_fix(e->x[slot], p->x0, p->scale);
+        f.y = places_fix(e->y[slot], p->y0, p->scale);
+    }
+    if (p->seen[slot]) {
+        f.old_x = places_fix(p->old_x[slot], p->x0, p->scale);
+        f.old_y = places_fix(p->old_y[slot], p->y0, p->scale);
+    }
+    return f;
+}
+
+static void put(struct places *p, uint32_t rank, uint64_t key, struct mask_fixed f)
+{
+    p->keys[rank] = key;
+    p->ranked[rank] = f;
+    p->rank[known_slot(key)] = rank;
+}
+
+/* Merge the fresh in, from the back, so that nothing is overwritten before it is moved. */
+static void merge_fresh(struct places *p, const struct entities *e)
+{
+    uint32_t i = p->n, j = p->n_fresh, at = p->n + p->n_fresh;
+
+    for (uint32_t k = 0; k < p->n_fresh; k++)
+        p->fresh_keys[k] = known_key(e->id[p->fresh[k]], p->fresh[k]);
+    known_sort(p->fresh_keys, p->n_fresh);
+    p->n = at;
+    p->n_fresh = 0;
+    while (j > 0) {
+        uint64_t key = p->fresh_keys[j - 1];
+
+        at--;
+        if (i > 0 && p->keys[i - 1] > key) {
+            i--;
+            put(p, at, p->keys[i], p->ranked[i]);
+        } else {
+            j--;
+            put(p, at, key, measured(p, e, known_slot(key)));
+        }
+    }
+}
+
+void places_rank(struct places *p, const struct entities *e)
+{
+    if (p->n_gone > 0)
+        drop_gone(p);
+    if (p->n_fresh > 0)
+        merge_fresh(p, e);
+}
+
+/* --- the lists of blocks ------------------------------------------------------------------------
+ */
+
+/* Blocks from which a place can be seen, inclusive. */
+struct range {
+    int32_t x0, y0, x1, y1;
+};
+
+static inline void along(const struct places *p, int32_t v, uint32_t n, int32_t *low, int32_t *high)
+{
+    int32_t c;
+
+    switch (p->index) {
+    case PLACES_BLOCKS:
+        *low = (v - p->reach) >> p->bits;
+        *high = (v + p->reach) >> p->bits;
+        break;
+    case PLACES_NINE:
+        c = v >> p->bits;
+        *low = c - 1;
+        *high = c + 1;
+        break;
+    default: /* of the two quadrants of each of the three cells that look at this one */
+        c = v >> (p->bits + 1);
+        *low = 2 * c - 1;
+        *high = 2 * c + 2;
+        break;
+    }
+    *low = *low < 0 ? 0 : *low;
+    *high = *high < (int32_t)n ? *high : (int32_t)n - 1;
+}
+
+static inline struct range range_of(const struct places *p, int32_t x, int32_t y)
+{
+    struct range r;
+
+    along(p, x, p->nx, &r.x0, &r.x1);
+    along(p, y, p->ny, &r.y0, &r.y1);
+    return r;
+}
+
+static uint32_t index_of(const struct places *p, int32_t x, int32_t y)
+{
+    return (uint32_t)(y >> p->bits) * p->nx + (uint32_t)(x >> p->bits);
+}
+
+static uint32_t new_chunk(struct places *p)
+{
+    ASSERT(p->n_chunks < p->chunks_cap);
+    return p->n_chunks++ * PLACES_CHUNK;
+}
+
+static void open_block(struct places *p, int32_t x, int32_t y)
+{
+    uint32_t index = index_of(p, x, y), chunk;
+
+    if (p->block_at[index] != 0)
+        return;
+    chunk = new_chunk(p);
+    p->blocks[p->n_blocks++] = (struct places_block){
+        .bx = (uint32_t)(x >> p->bits),
+        .by = (uint32_t)(y >> p->bits),
+        .first = chunk,
+        .last = chunk,
+        .at = chunk + 1,
+    };
+    p->block_at[index] = p->n_blocks;
+}
+
+/* Open the blocks in which somebody looks, and those that jumpers looked from. */
+static void open_blocks(struct places *p)
+{
+    for (uint32_t i = 0; i < p->n_blocks; i++)
+        p->block_at[p->blocks[i].by * p->nx + p->blocks[i].bx] = 0;
+    p->n_blocks = p->n_chunks = 0;
+    for (uint32_t r = 0; r < p->n; r++) {
+        const struct mask_fixed *f = &p->ranked[r];
+
+        if (f->x == PLACES_AWAY)
+            continue;
+        open_block(p, f->x, f->y);
+        if (places_jumped(p, f))
+            open_block(p, f->old_x, f->old_y);
+    }
+}
+
+static inline void append(struct places *p, int32_t bx, int32_t by, uint32_t rank)
+{
+    uint32_t number = p->block_at[(uint32_t)by * p->nx + (uint32_t)bx];
+    struct places_block *b;
+
+    if (number == 0)
+        return;
+    b = &p->blocks[number - 1];
+    if (b->at % PLACES_CHUNK == 0) {
+        uint32_t chunk = new_chunk(p);
+
+        p->chunks[b->last] = chunk;
+        b->last = chunk;
+        b->at = chunk + 1;
+    }
+    p->chunks[b->at++] = rank;
+    b->n++;
+}
+
+static bool within(const struct range *r, int32_t x, int32_t y)
+{
+    return x >= r->x0 && x <= r->x1 && y >= r->y0 && y <= r->y1;
+}
+
+/* A jumper is listed around both of its places, once in each list. */
+static void append_old(struct places *p, uint32_t rank, const struct range *now)
+{
+    const struct mask_fixed *f = &p->ranked[rank];
+    struct range r = range_of(p, f->old_x, f->old_y);
+
+    for (int32_t y = r.y0; y <= r.y1; y++) {
+        for (int32_t x = r.x0; x <= r.x1; x++) {
+            if (!within(now, x, y))
+                append(p, x, y, rank);
+        }
+    }
+}
+
+void places_file(struct places *p)
+{
+    ASSERT(p->n_gone == 0);
+    ASSERT(p->n_fresh == 0);
+    open_blocks(p);
+    for (uint32_t rank = 0; rank < p->n; rank++) {
+        const struct mask_fixed *f = &p->ranked[rank];
+        bool away = f->x == PLACES_AWAY;
+        struct range r = range_of(p, away ? f->old_x : f->x, away ? f->old_y : f->y);
+
+        for (int32_t y = r.y0; y <= r.y1; y++) {
+            for (int32_t x = r.x0; x <= r.x1; x++)
+                append(p, x, y, rank);
+        }
+        if (places_jumped(p, f))
+            append_old(p, rank, &r);
+    }
+}
+
+/* --- the tick is over --------------------------------------------------------------------------
+ */
+
+static void settle_one(struct places *p, const struct entities *e, uint32_t slot)
+{
+    p->old_x[slot] = e->x[slot];
+    p->old_y[slot] = e->y[slot];
+    p->seen[slot] = 1;
+    if (p->rank[slot] != PLACES_NONE) {
+        struct mask_fixed *f = &p->ranked[p->rank[slot]];
 
         f->old_x = f->x;
         f->old_y = f->y;
-        p->old_x[slot] = e->x[slot];
-        p->old_y[slot] = e->y[slot];
-        p->seen[slot] = 1;
+    }
+}
+
+/* Where most have moved, all in the order they lie in. */
+static void settle_all(struct places *p, const struct entities *e, const uint32_t *moved,
+                       uint32_t n)
+{
+    memcpy(p->old_x, e->x, e->slots.fresh * sizeof(*p->old_x));
+    memcpy(p->old_y, e->y, e->slots.fresh * sizeof(*p->old_y));
+    for (uint32_t i = 0; i < n; i++)
+        p->seen[moved[i]] = 1;
+    for (uint32_t r = 0; r < p->n; r++) {
+        p->ranked[r].old_x = p->ranked[r].x;
+        p->ranked[r].old_y = p->ranked[r].y;
+    }
+}
+
+static void forget(struct places *p, uint32_t slot)
+{
+    p->seen[slot] = 0;
+    if (p->rank[slot] != PLACES_NONE) {
+        p->keys[p->rank[slot]] = 0;
+        p->n_gone++;
+        p->rank[slot] = PLACES_NONE;
+        return;
+    }
+    for (uint32_t i = 0; i < p->n_fresh; i++) {
+        if (p->fresh[i] == slot) {
+            p->fresh[i] = p->fresh[--p->n_fresh];
+            return;
+        }
+    }
+}
+
+void places_settle(struct places *p, const struct entities *e, const uint32_t *moved, uint32_t n)
+{
+    if (n > p->n / 4) {
+        settle_all(p, e, moved, n);
+    } else {
+        for (uint32_t i = 0; i < n; i++)
+            settle_one(p, e, moved[i]);
     }
     for (uint32_t i = 0; i < e->dying_count; i++)
-        p->seen[e->dying[i]] = 0;
-    p->changed = e->dying_count > 0; /* they have no place in the next order */
-    p->n_jumpers = 0;
+        forget(p, e->dying[i]);
 }
 
 /* --- looking up --------------------------------------------------------------------------------
  */
 
-void places_row(const struct places *p, int64_t cy, uint32_t *first, uint32_t *end)
+const struct places_block *places_block_of(const struct places *p, int32_t x, int32_t y)
 {
-    int64_t row = cy - p->low_cy;
+    uint32_t number = p->block_at[index_of(p, x, y)];
 
-    if (row < 0 || row >= p->n_rows) {
-        *first = *end = 0;
-        return;
-    }
-    *first = p->rows[row];
-    *end = p->rows[row + 1];
+    return number == 0 ? NULL : &p->blocks[number - 1];
 }
 
-void places_mark_row(struct places *p, uint32_t *from, uint32_t row_end, uint32_t cx0, uint32_t cx1)
+void places_list(const struct places *p, const struct places_block *block, uint32_t *out)
 {
-    uint32_t at = *from, last;
+    uint32_t chunk = block->first;
 
-    while (at < row_end && p->cells[at].cx < cx0)
-        at++;
-    *from = at;
-    last = at;
-    while (last < row_end && p->cells[last].cx <= cx1)
-        last++;
-    for (uint32_t i = p->cells[at].start; i < p->cells[last].start; i++) {
-        uint32_t rank = (uint32_t)p->entries[i], word = rank / 64;
-
-        p->bits[word] |= 1ull << (rank % 64);
-        p->summary[word / 64] |= 1ull << (word % 64);
+    for (uint32_t at = 0; at < block->n; at += PLACES_CHUNK - 1) { /* whole chunks: a few moves */
+        memcpy(out + at, p->chunks + chunk + 1, (PLACES_CHUNK - 1) * sizeof(*out));
+        chunk = p->chunks[chunk];
     }
 }
 
-uint32_t places_take_marked(struct places *p, uint32_t *out)
+uint32_t places_known(const struct places *p, uint32_t viewer, uint64_t *out)
 {
-    uint32_t words = p->n / 64 + 1, n = 0;
-
-    for (uint32_t s = 0; s <= words / 64; s++) {
-        uint64_t some = p->summary[s];
-
-        p->summary[s] = 0;
-        for (; some != 0; some &= some - 1) {
-            uint32_t word = s * 64 + (uint32_t)__builtin_ctzll(some);
-
-            for (uint64_t b = p->bits[word]; b != 0; b &= b - 1)
-                out[n++] = word * 64 + (uint32_t)__builtin_ctzll(b);
-            p->bits[word] = 0;
-        }
-    }
-    return n;
-}
-
-uint32_t places_known(struct places *p, const struct entities *e, uint32_t viewer, uint64_t *out)
-{
-    const struct places_fixed *f = &p->fixed[viewer];
     double x = p->old_x[viewer], y = p->old_y[viewer], r2 = p->radius * p->radius;
-    int64_t cx = f->old_x >> PLACES_SIDE_BITS, cy = f->old_y >> PLACES_SIDE_BITS;
-    uint32_t *ranks = p->order_next, n, found = 0; /* free between two sorts */
+    const struct places_block *block;
+    uint32_t found = 0, chunk;
 
     if (!p->seen[viewer])
         return 0;
-    for (int64_t row = cy - 1; row <= cy + 1; row++) {
-        uint32_t first, end;
+    block = places_block_of(p, places_fix(x, p->x0, p->scale), places_fix(y, p->y0, p->scale));
+    if (!block)
+        return 0;
+    chunk = block->first;
+    for (uint32_t i = 0, at = 1; i < block->n; i++, at++) {
+        uint64_t key;
+        uint32_t slot;
+        double dx, dy;
 
-        places_row(p, row, &first, &end);
-        places_mark_row(p, &first, end, cx > 0 ? (uint32_t)cx - 1 : 0, (uint32_t)cx + 1);
-    }
-    n = places_take_marked(p, ranks);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t slot = p->order[ranks[i]];
-        double dx = p->old_x[slot] - x, dy = p->old_y[slot] - y;
-
-        if (slot != viewer && p->seen[slot] && e->id[slot] == p->ids[ranks[i]] &&
-            dx * dx + dy * dy <= r2)
-            out[found++] = known_key(p->ids[ranks[i]], slot);
+        if (at == PLACES_CHUNK) {
+            chunk = p->chunks[chunk];
+            at = 1;
+        }
+        key = p->keys[p->chunks[chunk + at]];
+        slot = known_slot(key);
+        if (key == 0 || slot == viewer || !p->seen[slot])
+            continue;
+        dx = p->old_x[slot] - x;
+        dy = p->old_y[slot] - y;
+        if (dx * dx + dy * dy <= r2)
+            out[found++] = key;
     }
     return found;
 }

@@ -18,12 +18,15 @@ int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4]
                uint64_t max_pairs)
 {
     double slack = rules.step * SIGHT_SLACK_STEPS, most = rules.radius / SIGHT_SLACK_SHARE;
+    const struct mask_code *codes;
 
     memset(s, 0, sizeof(*s));
     s->rules = rules;
     s->cap = cap;
-    s->mask = mask_choose(&s->mask_name);
-    if (places_init(&s->places, bounds, rules.radius, slack < most ? slack : most, cap) != 0 ||
+    (void)mask_codes(&codes);
+    s->mask = codes[0];
+    if (places_init(&s->places, rules.index, bounds, rules.radius, slack < most ? slack : most,
+                    cap) != 0 ||
         known_init(&s->known, cap, max_pairs) != 0 || sight_work_create(cap, &s->work) != 0) {
         sight_fini(s);
         return E_NOMEM;
@@ -36,12 +39,11 @@ int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4]
     s->diffs = calloc(cap, sizeof(*s->diffs));
     s->mark = calloc(cap, sizeof(*s->mark));
     s->moved = calloc(cap, sizeof(*s->moved));
-    s->fresh = calloc(cap, sizeof(*s->fresh));
     s->keys = calloc(cap, sizeof(*s->keys));
-    s->blocks = calloc(cap, sizeof(*s->blocks));
+    s->blocks = calloc(2 * (size_t)cap, sizeof(*s->blocks));
     s->views = calloc(cap, sizeof(*s->views));
     if (!s->mode || !s->count || !s->listed || !s->listed_at || !s->again || !s->diffs ||
-        !s->mark || !s->moved || !s->fresh || !s->keys || !s->blocks || !s->views) {
+        !s->mark || !s->moved || !s->keys || !s->blocks || !s->views) {
         sight_fini(s);
         return E_NOMEM;
     }
@@ -61,7 +63,6 @@ void sight_fini(struct sight *s)
     free(s->diffs);
     free(s->mark);
     free(s->moved);
-    free(s->fresh);
     free(s->keys);
     free(s->blocks);
     free(s->views);
@@ -171,8 +172,9 @@ uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
         *out = known_keys(&s->known, viewer);
         return known_count(&s->known, viewer);
     }
+    (void)e;
     *out = s->keys;
-    return places_known(&s->places, e, viewer, s->keys);
+    return places_known(&s->places, viewer, s->keys);
 }
 
 bool sight_symmetric(const struct sight *s)
@@ -186,38 +188,36 @@ bool sight_symmetric(const struct sight *s)
 
 /* --- a tick ---------------------------------------------------------------------------------- */
 
-/* Note who is new or moved, and list the new by id. */
-static uint32_t note_moved(struct sight *s, struct entities *e)
+/* Note who is new or moved. */
+static void note_moved(struct sight *s, const struct entities *e)
 {
-    uint32_t n_fresh = 0;
+    uint32_t n = 0;
 
-    s->n_moved = 0;
     for (uint32_t i = 0; i < e->dirty_count; i++) {
         uint32_t slot = e->dirty[i];
 
         if (!(e->flags[slot] & (ENTITY_MOVED | ENTITY_NEW)))
             continue;
         if (e->flags[slot] & ENTITY_NEW)
-            s->keys[n_fresh++] = known_key(e->id[slot], slot);
-        places_note(&s->places, e, slot, places_is_jump(&s->places, e, slot));
-        s->moved[s->n_moved++] = slot;
+            places_enter(&s->places, slot);
+        places_note(&s->places, e, slot);
+        s->moved[n++] = slot;
     }
-    known_sort(s->keys, n_fresh);
-    for (uint32_t i = 0; i < n_fresh; i++)
-        s->fresh[i] = known_slot(s->keys[i]);
-    return n_fresh;
+    s->n_moved = n;
 }
 
 void sight_run(struct sight *s, struct entities *e, const struct grid *g, struct arena *scratch,
                uint32_t tick)
 {
-    s->n_blocks = s->n_views = 0;
+    s->n_views = 0;
+    s->ranked = false;
     if (s->n_again > 0) /* there may be room enough, but scattered */
         known_compact(&s->known);
     if (!keeps_lists(s)) {
-        uint32_t n_fresh = note_moved(s, e);
-
-        places_sort(&s->places, e, s->fresh, n_fresh);
+        note_moved(s, e);
+        places_rank(&s->places, e);
+        places_file(&s->places);
+        s->ranked = true;
         sight_mask_run(s, e, scratch, tick);
     }
     for (uint32_t i = 0; i < s->n_listed; i++) {

@@ -25,6 +25,7 @@ struct sight_rules {
     double radius;     /* R, units: who comes within is seen */
     double hysteresis; /* H, units: who is known is dropped past R + H */
     double step;       /* units an entity moves in one tick at its fastest */
+    enum places_index index;
 };
 
 /* Bytes of scratch that sight leaves free for each key a viewer may know: what writing one batch
@@ -46,14 +47,11 @@ struct sight_diff {
     uint32_t n_gone, n_added;
 };
 
-/* Viewers of one part of the map, and everybody they could see. */
+/* The candidates of a block of the map: everybody who could be seen from inside it. */
 struct sight_block {
-    const uint32_t *ranks; /* [n] candidates, ascending: indexes of places' order and ids */
+    const uint32_t *ranks; /* [n] ascending: indexes of places' order and ids */
     uint32_t n;
-    uint32_t number;     /* in this tick, from 1 */
-    uint32_t cx, cy;     /* its cell */
-    uint32_t first_view; /* of its views */
-    uint32_t n_views;    /* 0: they did not fit, and are made when they are told */
+    uint32_t number; /* in this tick, from 1 */
 };
 
 /* What one viewer is told; all borrowed for the call. */
@@ -64,17 +62,23 @@ struct sight_result {
     const uint64_t *stay;            /* bits over block->ranks, the viewer left out */
 };
 
+/* What was kept of a block of places. */
+struct sight_kept {
+    uint32_t first_view, n_viewers;
+    bool redo; /* its views did not fit, and are made when they are told */
+};
+
+/* What was kept of a viewer: bits, then who is gone, then who is new, as keys. */
 struct sight_view {
     uint32_t viewer;
-    struct sight_diff diff;
+    uint32_t n_gone, n_added;
     const uint64_t *stay;
 };
 
 struct sight {
     struct sight_rules rules;
     struct places places;
-    mask_fn *mask;
-    const char *mask_name;
+    struct mask_code mask;
     struct known known;  /* lists, by viewer's slot */
     uint32_t cap;        /* slots */
     uint8_t *mode;       /* [cap] enum sight_mode */
@@ -90,12 +94,11 @@ struct sight {
     uint32_t mark_now;
     uint32_t *moved; /* [cap] slots that are new or moved in this tick */
     uint32_t n_moved;
-    uint32_t *fresh; /* [cap] those of them that are new, by id */
-    uint64_t *keys;  /* [cap] for one list of keys */
+    bool ranked;    /* in this tick places' order lists all who are alive */
+    uint64_t *keys; /* [cap] for one list of keys */
 
-    struct sight_block *blocks; /* [cap] of this tick */
-    uint32_t n_blocks;
-    struct sight_view *views; /* [cap] */
+    struct sight_kept *blocks; /* [2 * cap] of this tick, as places' */
+    struct sight_view *views;  /* [cap] */
     uint32_t n_views;
     struct sight_work *work; /* buffers of one block: world/interest/sight_mask.c */
 
@@ -139,6 +142,7 @@ void sight_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, void *
 void sight_settle(struct sight *s, const struct entities *e);
 /* For sight's own files. */
 struct sight_work;
+struct mask_edge sight_edge(const struct places *p);
 int sight_work_create(uint32_t cap, struct sight_work **out) MUST_CHECK;
 void sight_work_destroy(struct sight_work *k);
 void sight_mask_run(struct sight *s, struct entities *e, struct arena *scratch, uint32_t tick);

@@ -49,20 +49,43 @@ static void look_known(struct look *l)
     }
 }
 
+static void look_at(struct look *l, uint32_t slot)
+{
+    if (slot == l->viewer || l->s->mark[slot] == l->s->mark_now)
+        return;
+    if (!(l->e->flags[slot] & ENTITY_DYING) && distance2(l, slot) <= l->in2)
+        l->added[l->n_added++] = known_key(l->e->id[slot], slot);
+}
+
 static void look_cell(struct look *l, const struct grid *g, uint32_t cell)
 {
-    for (uint32_t slot = g->head[cell]; slot != GRID_NONE; slot = g->next[slot]) {
-        if (slot == l->viewer || l->s->mark[slot] == l->s->mark_now)
-            continue;
-        if (distance2(l, slot) <= l->in2)
-            l->added[l->n_added++] = known_key(l->e->id[slot], slot);
-    }
+    for (uint32_t slot = g->head[cell]; slot != GRID_NONE; slot = g->next[slot])
+        look_at(l, slot);
+}
+
+/* Without hysteresis nobody is listed by cell; the blocks of this tick say who is near. */
+static void look_in_block(struct look *l)
+{
+    const struct places *p = &l->s->places;
+    const struct mask_fixed *f = &p->ranked[p->rank[l->viewer]];
+    const struct places_block *b = places_block_of(p, f->x, f->y);
+    uint32_t *ranks = (uint32_t *)(void *)l->s->keys;
+
+    ASSERT(b); /* the viewer stands in it */
+    places_list(p, b, ranks);
+    for (uint32_t i = 0; i < b->n; i++)
+        look_at(l, known_slot(p->keys[ranks[i]]));
 }
 
 static void look_around(struct look *l, const struct grid *g)
 {
     struct grid_box b = grid_around(g, l->x, l->y, l->s->rules.radius);
 
+    if (!g->linked) {
+        look_in_block(l);
+        known_sort(l->added, l->n_added);
+        return;
+    }
     for (uint32_t cy = b.cy0; cy <= b.cy1; cy++) {
         for (uint32_t cx = b.cx0; cx <= b.cx1; cx++)
             look_cell(l, g, grid_index(g, cx, cy));
@@ -111,7 +134,7 @@ void sight_list_look(struct sight *s, struct entities *e, const struct grid *g,
     size_t mark = scratch->used, most = ((size_t)n + e->alive_count) * sizeof(uint64_t);
 
     s->diffs[viewer] = (struct sight_diff){0};
-    if (!s->again[viewer] && !grid_touched(g, &near, tick))
+    if (!s->again[viewer] && g->linked && !grid_touched(g, &near, tick))
         return;
     if (scratch->cap - scratch->used < most + 2 * (size_t)e->cap * SIGHT_SPARE ||
         !(l.gone = arena_take(scratch, most))) {

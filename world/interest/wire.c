@@ -82,22 +82,18 @@ static uint8_t settle(struct world *w, uint32_t slot, bool *waits)
     return tell;
 }
 
-static void add_events(struct world *w, uint32_t slot, uint32_t from, uint8_t tell)
+static void add_events(struct world *w, uint32_t slot, uint32_t from, uint32_t to, uint8_t tell)
 {
     const struct entities *e = &w->entities;
     struct event ev = {
         .who = entities_ref(e, slot),
         .id = e->id[slot],
         .from = from,
-        .to = w->scene.grid.cell[slot],
+        .to = to,
         .tick = w->tick,
-        .x = e->x[slot],
-        .y = e->y[slot],
-        .dir = e->dir[slot],
-        .speed = e->speed[slot],
     };
 
-    if (from != ev.to) {
+    if (from != to) {
         if (from != GRID_NONE)
             events_add(&w->events, EVENT_LEAVE, &ev);
         ev.tell = tell;
@@ -108,27 +104,62 @@ static void add_events(struct world *w, uint32_t slot, uint32_t from, uint8_t te
     }
 }
 
+/* The dirty, ascending by id: out [dirty_count]. Returns how many are to be looked at. */
+static uint32_t in_order(struct world *w, uint32_t *out)
+{
+    const struct entities *e = &w->entities;
+    const struct places *p = &w->sight.places;
+    uint32_t n = 0;
+
+    if (w->sight.ranked && e->dirty_count > p->n / 8) { /* the ranks are in that order already */
+        for (uint32_t rank = 0; rank < p->n; rank++) {
+            uint32_t slot = known_slot(p->keys[rank]);
+
+            out[n] = slot;
+            n += e->flags[slot] & ENTITY_DIRTY;
+        }
+        return n;
+    }
+    for (uint32_t i = 0; i < e->dirty_count; i++) {
+        uint32_t slot = e->dirty[i];
+
+        if (e->flags[slot] & ENTITY_DIRTY)
+            w->events.keys[0][n++] = (uint64_t)e->id[slot] << 32 | slot;
+    }
+    events_sort_keys(&w->events, n);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = (uint32_t)w->events.keys[0][i];
+    return n;
+}
+
 void wire_decide(struct world *w, const uint32_t *from)
 {
     struct entities *e = &w->entities;
-    uint32_t n = 0;
+    struct grid *g = &w->scene.grid;
+    uint32_t *order = arena_take(&w->scratch, ((size_t)e->dirty_count + 1) * sizeof(*order));
+    uint32_t n, waiting = 0;
 
-    for (uint32_t i = 0; i < e->dirty_count; i++) {
-        uint32_t slot = e->dirty[i];
+    ASSERT(order); /* sight left room */
+    n = in_order(w, order);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t slot = order[i], cell = g->cell[slot], to = cell;
         bool waits;
-        uint8_t tell;
+        uint8_t tell = settle(w, slot, &waits);
 
-        if (!(e->flags[slot] & ENTITY_DIRTY))
-            continue;
-        tell = settle(w, slot, &waits);
-        add_events(w, slot, from[i], tell);
+        if (from) {
+            cell = from[slot];
+        } else if (e->flags[slot] & (ENTITY_MOVED | ENTITY_NEW)) {
+            to = grid_cell(g, e->x[slot], e->y[slot]);
+            g->cell[slot] = to;
+        }
+        add_events(w, slot, cell, to, tell);
         e->flags[slot] = waits ? ENTITY_DIRTY : 0;
         if (waits) {
-            e->dirty_at[slot] = n;
-            e->dirty[n++] = slot;
+            e->dirty_at[slot] = waiting;
+            e->dirty[waiting++] = slot;
         }
     }
-    e->dirty_count = n;
+    e->dirty_count = waiting;
     events_sort(&w->events);
 }
 

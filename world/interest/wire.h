@@ -15,5 +15,6 @@ uint8_t wire_changes(const struct entity_wire *told, const struct entity_wire *n
 struct aoi_move_tail wire_tail(const struct entity_wire *wire, uint8_t tell);
 
 /* Decide who is told this tick and make the tick's events, sorted.
- *   from   [dirty_count] the cell each of the dirty stood in before; GRID_NONE: none */
+ *   from   by slot: the cell each of the dirty stood in before, GRID_NONE: none; NULL: the one the
+ *          grid says, and they go to their new cells now */
 void wire_decide(struct world *w, const uint32_t *from);

@@ -14,7 +14,7 @@ static uint32_t cells_along(double length, double side)
     return n < GRID_SIDE_MAX ? (uint32_t)n : GRID_SIDE_MAX;
 }
 
-int grid_init(struct grid *g, const double bounds[4], double reach, uint32_t cap)
+int grid_init(struct grid *g, const double bounds[4], double reach, bool linked, uint32_t cap)
 {
     double w = bounds[2] - bounds[0], h = bounds[3] - bounds[1];
     double longest = w > h ? w : h;
@@ -33,6 +33,7 @@ int grid_init(struct grid *g, const double bounds[4], double reach, uint32_t cap
     g->nx = cells_along(w, g->side);
     g->ny = cells_along(h, g->side);
     g->cap = cap;
+    g->linked = linked;
     cells = (size_t)g->nx * g->ny;
     g->head = malloc(cells * sizeof(*g->head));
     g->touched = calloc(cells, sizeof(*g->touched));
@@ -61,11 +62,11 @@ void grid_fini(struct grid *g)
 /* The column (or row) of a coordinate, held to those there are. */
 static uint32_t along(double v, double origin, double per_side, uint32_t n)
 {
-    double c = floor((v - origin) * per_side);
+    double c = (v - origin) * per_side;
 
     if (!(c > 0))
         return 0;
-    return c < n - 1 ? (uint32_t)c : n - 1;
+    return c < n - 1 ? (uint32_t)c : n - 1; /* above 0, cutting is floor */
 }
 
 uint32_t grid_cell(const struct grid *g, double x, double y)
@@ -87,16 +88,20 @@ struct grid_box grid_around(const struct grid *g, double x, double y, double rea
 
 void grid_remove(struct grid *g, uint32_t slot)
 {
-    uint32_t cell = g->cell[slot], prev = g->prev[slot], next = g->next[slot];
+    uint32_t cell = g->cell[slot], prev, next;
 
     ASSERT(cell != GRID_NONE);
+    g->cell[slot] = GRID_NONE;
+    if (!g->linked)
+        return;
+    prev = g->prev[slot];
+    next = g->next[slot];
     if (prev == GRID_NONE)
         g->head[cell] = next;
     else
         g->next[prev] = next;
     if (next != GRID_NONE)
         g->prev[next] = prev;
-    g->cell[slot] = GRID_NONE;
 }
 
 void grid_put(struct grid *g, uint32_t slot, uint32_t cell)
@@ -106,6 +111,10 @@ void grid_put(struct grid *g, uint32_t slot, uint32_t cell)
     ASSERT(slot < g->cap);
     if (g->cell[slot] == cell)
         return;
+    if (!g->linked) {
+        g->cell[slot] = cell;
+        return;
+    }
     if (g->cell[slot] != GRID_NONE)
         grid_remove(g, slot);
     first = g->head[cell];

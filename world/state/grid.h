@@ -1,6 +1,7 @@
 /* world/state/grid.h: who stands where.
  * A uniform grid over one scene's bounds: moves an entity between cells, lists those near a place,
- * and remembers in which tick a cell last changed. Cells are found by floor, never by cutting
+ * and remembers in which tick a cell last changed. Where nobody lists, it just says which cell each
+ * stands in. Cells are found by floor, never by cutting
  * toward zero; a place on the far rim belongs to the last cell. Knows places, not why they matter.
  * Pure. May touch: common. On trouble: an entity in no cell where one is needed is our bug and
  * asserts.
@@ -26,6 +27,7 @@ struct grid {
     uint32_t *next;    /* [cap] */
     uint32_t *prev;    /* [cap] */
     uint32_t *cell;    /* [cap] GRID_NONE: in no cell */
+    bool linked;       /* cells list who is in them; else just `cell` is kept */
 };
 
 /* Cells that a query looks at, inclusive. */
@@ -35,7 +37,8 @@ struct grid_box {
 
 /* bounds: x0, y0, x1, y1 in units, finite, x0 < x1, y0 < y1; `reach` > 0. Owns its arrays.
  * E_NOMEM. */
-int grid_init(struct grid *g, const double bounds[4], double reach, uint32_t cap) MUST_CHECK;
+int grid_init(struct grid *g, const double bounds[4], double reach, bool linked,
+              uint32_t cap) MUST_CHECK;
 void grid_fini(struct grid *g);
 
 /* The cell of a place; places outside the bounds count to the nearest cell. */

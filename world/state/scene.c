@@ -44,13 +44,13 @@ int scene_spawn_parse(const char *text, struct scene_spawn_rule *out)
 }
 
 int scene_init(struct scene *s, struct span name, const double bounds[4],
-               struct scene_spawn_rule spawn, double reach, uint32_t cap)
+               struct scene_spawn_rule spawn, double reach, bool linked, uint32_t cap)
 {
     memset(s, 0, sizeof(*s));
     s->name = name;
     memcpy(s->bounds, bounds, sizeof(s->bounds));
     s->spawn = spawn;
-    return grid_init(&s->grid, bounds, reach, cap);
+    return grid_init(&s->grid, bounds, reach, linked, cap);
 }
 
 void scene_fini(struct scene *s)

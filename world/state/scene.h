@@ -26,9 +26,9 @@ struct scene {
 /* "line", "uniform" or "x,y,r" (finite, r >= 0). 0, or E_BAD. */
 int scene_spawn_parse(const char *text, struct scene_spawn_rule *out) MUST_CHECK;
 
-/* `name` is borrowed. E_NOMEM. */
+/* `name` is borrowed; `linked` as the grid's. E_NOMEM. */
 int scene_init(struct scene *s, struct span name, const double bounds[4],
-               struct scene_spawn_rule spawn, double reach, uint32_t cap) MUST_CHECK;
+               struct scene_spawn_rule spawn, double reach, bool linked, uint32_t cap) MUST_CHECK;
 void scene_fini(struct scene *s);
 
 /* Finite and within the closed bounds? */
