@@ -86,6 +86,11 @@ check "by its name" says '^bench: other: not there'
 check "and the limit was measured" row fanout limit us_per_frame
 check "a program that ends at once" bench 1 fanout -n 10 -ticks 1 -runs 1 -other /bin/false
 check "did not start" says '^bench: other did not start'
+check "another reply than was due" bench 1 forward -n 10 -seconds 0.1 -runs 1 -only aegis -flags -rate=1
+check "is found" says 'aegis: client [0-9]* got '
+check "a client that is not let in" \
+    bench 1 fanout -n 70 -ticks 1 -runs 1 -only aegis -flags -max-clients=69
+check "is found too" says 'client 69 lost its connection'
 check "a bad flag" bench 2 forward -pipeline 65
 check "is named" says 'pipeline'
 few_files() (

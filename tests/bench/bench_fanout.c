@@ -25,6 +25,7 @@
 #define PATIENCE_MS 10000 /* for one tick to arrive */
 #define PIECE_MAX   1024  /* bytes that one client gets in a tick, and that the feed has for it */
 #define FIRST_ID    1000000u
+#define LINKS_MAX   16 /* that a gateway of several threads has */
 /* Some seconds after a client came nats-server pings it once; then not for two minutes. */
 #define NATS_PING_MS 4000
 
@@ -33,8 +34,9 @@ struct fan {
     const struct rival *rival;
     struct rig rig;
     uint32_t n;
-    struct span feed; /* of a tick; owned */
-    size_t piece;     /* bytes that each client gets in a tick */
+    uint8_t *feed;         /* of a tick; owned */
+    size_t end[LINKS_MAX]; /* of each link's part of it */
+    size_t piece;          /* bytes that each client gets in a tick */
     bool checking;
     uint64_t ticks; /* so far */
     int64_t from;   /* processor time when measuring began, ns */
@@ -109,22 +111,29 @@ static size_t fed(const struct fan *f, uint32_t i, uint8_t out[PIECE_MAX])
     /* The body goes over the link without its own head; the gateway makes it anew. */
     const size_t heads = LINK_DATA_HEAD + LINK_BODY_HEAD, body = RIVAL_FRAME - FRAME_HEAD;
     move_frame(out + heads - FRAME_HEAD, i);
-    link_data_head(out, f->rig.up.sessions[i], 1, heads + body);
+    link_data_head(out, f->rig.up.sessions[i].id, 1, heads + body);
     link_body_head(out + LINK_DATA_HEAD, body);
     return heads + body;
 }
 
-/* All of a tick's pieces behind each other; the caller frees it. */
-static struct span feed_of(const struct fan *f)
+/* All of a tick's pieces behind each other, link by link. */
+static void make_feed(struct fan *f)
 {
-    uint8_t *p = malloc((size_t)f->n * PIECE_MAX);
+    const struct upstream *up = &f->rig.up;
     size_t n = 0;
 
-    if (!p)
+    f->feed = malloc((size_t)f->n * PIECE_MAX);
+    if (!f->feed)
         pump_fail("out of memory");
-    for (uint32_t i = 0; i < f->n; i++)
-        n += fed(f, i, p + n);
-    return span_of(p, n);
+    if (up->n > LINKS_MAX)
+        pump_fail("a gateway of more than %d links", LINKS_MAX);
+    for (uint32_t link = 0; link < up->n; link++) {
+        for (uint32_t i = 0; i < f->n; i++) {
+            if (up->sessions[i].conn == link)
+                n += fed(f, i, f->feed + n);
+        }
+        f->end[link] = n;
+    }
 }
 
 /* --- a round -----------------------------------------------------------------------------------
@@ -151,7 +160,10 @@ static void send_tick(struct fan *f)
             pump_fail("%s does not read its ticks", f->rival->name);
         return;
     }
-    upstream_send(&f->rig.up, 0, f->feed);
+    for (uint32_t link = 0; link < f->rig.up.n; link++) {
+        size_t from = link > 0 ? f->end[link - 1] : 0;
+        upstream_send(&f->rig.up, link, span_of(f->feed + from, f->end[link] - from));
+    }
 }
 
 /* Wait until all ticks so far have arrived everywhere. */
@@ -196,7 +208,7 @@ static void fanout_open(void *arg, unsigned slot, const struct rival *rival)
         rig_run(&f->rig, NATS_PING_MS);
     crowd_reset(&f->rig.crowd);
     f->piece = expected(f, 0, piece);
-    f->feed = feed_of(f);
+    make_feed(f);
     all->due = clock_mono();
 }
 
@@ -227,7 +239,7 @@ static double fanout_close(void *arg, unsigned slot)
     rig_run(&f->rig, 20); /* what should not come would have come */
     const int64_t used = child_cpu_ns(&f->rig.child) - f->from;
     check_counts(f);
-    free((void *)f->feed.p);
+    free(f->feed);
     rig_end(&f->rig);
     return (double)used / ((double)all->args->ticks * f->n) / 1000;
 }

@@ -161,13 +161,16 @@ void child_end(struct child *c)
     c->pid = 0;
 }
 
-bool child_logged(const struct child *c, const char *text)
+unsigned child_logged(const struct child *c, const char *text)
 {
     char log[LOG_READ + 1];
     ssize_t n = pread(c->log, log, LOG_READ, 0);
+    unsigned times = 0;
 
     log[n > 0 ? n : 0] = '\0';
-    return strstr(log, text) != NULL;
+    for (const char *at = log; (at = strstr(at, text)); at += strlen(text))
+        times++;
+    return times;
 }
 
 bool child_await_addr(struct child *c, const char *mark)

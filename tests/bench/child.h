@@ -38,8 +38,8 @@ void child_beside(const char *name, char *out, size_t cap);
 bool child_start(struct child *c, const char *const *argv, int core);
 /* Wait for "MARK ADDR" in its output. */
 bool child_await_addr(struct child *c, const char *mark);
-/* Did it print this? */
-bool child_logged(const struct child *c, const char *text);
+/* How often did it print this? */
+unsigned child_logged(const struct child *c, const char *text);
 /* Does it run? */
 bool child_alive(struct child *c);
 /* End it at once and wait for it; zeroed or ended is fine. */

@@ -139,23 +139,29 @@ static bool is_subscribed(void *arg, uint32_t i, struct span got)
  */
 
 #define FLAG_MAX   16
-#define SPARE      1000 /* clients that the gateway would let in beyond ours */
-#define CLIENTS    10000
 #define FLAG_BYTES 512
+/* Clients that the gateway would let in: so many that its tables are mapped, and take memory only
+ * where clients are; and some beyond ours. */
+#define CLIENTS 100000
+#define SPARE   1000
 
 #define LINK_PATIENCE_MS 10000
+#define LINK_STEADY_MS   20
 
-/* Before the link is up nobody can log in. */
+/* Before the link is up nobody can log in. It has one, or several at about the same time. */
 static bool await_link(struct rig *r)
 {
     const struct mono end = clock_add(clock_mono(), LINK_PATIENCE_MS * CLOCK_NS_PER_MS);
+    unsigned up = 0, before = 0;
 
-    while (!child_logged(&r->child, "link up") && child_alive(&r->child)) {
-        if (clock_since(end, clock_mono()) <= 0)
+    while (up == 0 || up != before || up != r->up.n) {
+        if (!child_alive(&r->child) || clock_since(end, clock_mono()) <= 0)
             return false;
-        pump_turn(&r->pump, 2);
+        rig_run(r, up == 0 ? 1 : LINK_STEADY_MS);
+        before = up;
+        up = child_logged(&r->child, "link up");
     }
-    return child_alive(&r->child);
+    return true;
 }
 
 static bool start_aegis(struct rig *r)

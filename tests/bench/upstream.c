@@ -23,6 +23,14 @@
 #define OUT_BYTES (8u << 20) /* answers to one read: each is at most 8 times what it answers */
 #define FIRST_ID  1000000u   /* so that all ids are equally long */
 
+static void *memory(size_t n)
+{
+    void *p = calloc(1, n);
+    if (!p)
+        pump_fail("out of memory");
+    return p;
+}
+
 /* --- connections ------------------------------------------------------------------------------ */
 
 void upstream_send(struct upstream *u, uint32_t i, struct span bytes)
@@ -77,6 +85,8 @@ uint32_t upstream_adopt(struct upstream *u, int fd)
     if (u->n == u->cap)
         pump_fail("more than %u upstream connections", u->cap);
     u->conns[u->n] = (struct upstream_conn){.fd = fd};
+    if (u->kind == UPSTREAM_WORLD)
+        u->conns[u->n].in = memory(IN_BYTES);
     pump_add(u->pump, fd, u->conn_kind, u->n, EPOLLIN);
     return u->n++;
 }
@@ -115,7 +125,8 @@ size_t upstream_login_bytes(void)
     return FRAME_HEAD + w.len;
 }
 
-static void answer(struct upstream *u, struct span_writer *w, uint64_t session, struct span body)
+static void answer(struct upstream *u, uint32_t conn, struct span_writer *w, uint64_t session,
+                   struct span body)
 {
     uint8_t bytes[512];
     struct span_writer b = span_writer_of(bytes, sizeof(bytes));
@@ -126,7 +137,7 @@ static void answer(struct upstream *u, struct span_writer *w, uint64_t session, 
     if (head.cmd == CMD_LOGIN_REQ) {
         if (head.seq < 1 || head.seq > u->clients)
             pump_fail("client %u is none of ours", head.seq);
-        u->sessions[head.seq - 1] = session;
+        u->sessions[head.seq - 1] = (struct upstream_session){conn, session};
         put_login(&b, head.seq);
     } else if (head.cmd == CMD_SAY_REQ) {
         span_put(&b, body.p, body.n);
@@ -138,7 +149,7 @@ static void answer(struct upstream *u, struct span_writer *w, uint64_t session, 
     link_write_data(w, session, &whole, 1);
 }
 
-static void take(struct upstream *u, struct span_writer *w, struct span body)
+static void take(struct upstream *u, uint32_t conn, struct span_writer *w, struct span body)
 {
     struct link_frame f;
 
@@ -153,7 +164,7 @@ static void take(struct upstream *u, struct span_writer *w, struct span body)
         break;
     case LINK_DATA:
         for (uint32_t k = 0; k < f.n_bodies; k++)
-            answer(u, w, f.session, f.bodies[k]);
+            answer(u, conn, w, f.session, f.bodies[k]);
         break;
     case LINK_CONGESTION:
         pump_fail("the gateway reports a client that does not read");
@@ -167,7 +178,8 @@ static void take(struct upstream *u, struct span_writer *w, struct span body)
 }
 
 /* Bytes used of what has come. */
-static size_t world_data(struct upstream *u, struct span_writer *w, struct span bytes)
+static size_t world_data(struct upstream *u, uint32_t conn, struct span_writer *w,
+                         struct span bytes)
 {
     size_t used = 0, n;
     struct span body;
@@ -175,7 +187,7 @@ static size_t world_data(struct upstream *u, struct span_writer *w, struct span 
 
     while ((r = frame_split(span_of(bytes.p + used, bytes.n - used), LINK_FRAME_MAX, &body, &n)) ==
            0) {
-        take(u, w, body);
+        take(u, conn, w, body);
         used += n;
     }
     if (r != E_SHORT)
@@ -189,11 +201,12 @@ static size_t world_data(struct upstream *u, struct span_writer *w, struct span 
 static void world_read(struct upstream *u, uint32_t i, size_t n)
 {
     struct span_writer w = span_writer_of(u->out, OUT_BYTES);
+    struct upstream_conn *c = &u->conns[i];
 
-    u->in_n += n;
-    size_t used = world_data(u, &w, span_of(u->in, u->in_n));
-    memmove(u->in, u->in + used, u->in_n - used);
-    u->in_n -= used;
+    c->in_n += n;
+    size_t used = world_data(u, i, &w, span_of(c->in, c->in_n));
+    memmove(c->in, c->in + used, c->in_n - used);
+    c->in_n -= used;
     if (w.len > 0)
         upstream_send(u, i, span_written(&w));
 }
@@ -202,12 +215,13 @@ static void ready(void *arg, uint32_t i, uint32_t events)
 {
     struct upstream *u = arg;
     struct upstream_conn *c = &u->conns[i];
+    uint8_t *into = c->in ? c->in + c->in_n : u->read;
 
     if (events & EPOLLOUT)
         flush(u, i);
     if (!(events & ~(uint32_t)EPOLLOUT))
         return;
-    ssize_t n = recv(c->fd, u->in + u->in_n, IN_BYTES - u->in_n, 0);
+    ssize_t n = recv(c->fd, into, IN_BYTES - c->in_n, 0);
     if (n < 0 && errno == EAGAIN)
         return;
     if (n <= 0 && u->kind == UPSTREAM_WORLD)
@@ -218,7 +232,7 @@ static void ready(void *arg, uint32_t i, uint32_t events)
         return;
     }
     if (u->kind == UPSTREAM_ECHO)
-        upstream_send(u, i, span_of(u->in, (size_t)n));
+        upstream_send(u, i, span_of(u->read, (size_t)n));
     if (u->kind == UPSTREAM_WORLD)
         world_read(u, i, (size_t)n);
 }
@@ -237,12 +251,10 @@ void upstream_init(struct upstream *u, struct pump *pump, enum upstream_kind kin
                            .conn_kind = conn_kind,
                            .cap = cap,
                            .clients = clients};
-    u->conns = calloc(cap, sizeof(*u->conns));
-    u->sessions = calloc(clients, sizeof(*u->sessions));
-    u->in = malloc(IN_BYTES);
-    u->out = malloc(OUT_BYTES);
-    if (!u->conns || !u->sessions || !u->in || !u->out)
-        pump_fail("out of memory");
+    u->conns = memory(cap * sizeof(*u->conns));
+    u->sessions = memory(clients * sizeof(*u->sessions));
+    u->read = memory(IN_BYTES);
+    u->out = memory(OUT_BYTES);
     u->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (u->listener < 0 || bind(u->listener, (struct sockaddr *)&in, sizeof(in)) != 0 ||
         listen(u->listener, SOMAXCONN) != 0 ||
@@ -260,6 +272,7 @@ void upstream_fini(struct upstream *u)
 
     for (uint32_t i = 0; i < u->n; i++) {
         free(u->conns[i].pending);
+        free(u->conns[i].in);
         if (u->conns[i].fd < 0)
             continue;
         setsockopt(u->conns[i].fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
@@ -268,6 +281,6 @@ void upstream_fini(struct upstream *u)
     close(u->listener);
     free(u->conns);
     free(u->sessions);
-    free(u->in);
+    free(u->read);
     free(u->out);
 }

@@ -21,6 +21,13 @@ struct upstream_conn {
     uint8_t *pending; /* what did not fit into the socket; NULL: nothing ever */
     size_t at, n;     /* where it begins in there, and its bytes */
     size_t cap;
+    uint8_t *in; /* of a link: what is not whole yet; NULL: no link */
+    size_t in_n;
+};
+
+struct upstream_session {
+    uint32_t conn; /* its link */
+    uint64_t id;   /* 0: not logged in */
 };
 
 struct upstream {
@@ -29,13 +36,12 @@ struct upstream {
     uint32_t listen_kind, conn_kind; /* of the pump */
     int listener;
     char addr[64];
-    struct upstream_conn *conns; /* [cap] */
-    uint32_t n, cap;             /* connections so far */
-    uint64_t *sessions;          /* [clients] by number from 0; 0: not logged in */
+    struct upstream_conn *conns;       /* [cap] */
+    uint32_t n, cap;                   /* connections so far */
+    struct upstream_session *sessions; /* [clients] by number from 0 */
     uint32_t clients;
-    uint8_t *in; /* what the gateway sent; echo: what one read brings */
-    size_t in_n;
-    uint8_t *out; /* answers of one read */
+    uint8_t *read; /* what one read brings, where that is no link */
+    uint8_t *out;  /* answers of one read */
 };
 
 /* `clients`: that may log in; `cap`: connections at most. */
