@@ -214,6 +214,13 @@ bench:  ## run every benchmark once, short (bin/bench NAME -help for one of them
 _bench: all $(BIN)/bench
 	@exec $(BIN)/bench
 
+.PHONY: bench-load _bench_load
+bench-load:  ## world, gateway and bots at 1,000, 2,500 and 5,000 players, beside the least that could
+	@$(INSTALL_DEPS) build
+	+@$(again) _bench_load
+_bench_load: all $(BIN)/bench
+	@exec $(BIN)/bench load
+
 .PHONY: fuzz _fuzz
 fuzz:  ## fuzz every target for FUZZ_SECONDS (60) each: libFuzzer where clang has it
 	@$(INSTALL_DEPS) build

@@ -289,6 +289,7 @@ static void walk(struct load *l)
     struct mono began = clock_mono();
     int64_t left_ns = INT64_MAX;
 
+    log_line(LOG_INFO, "phase=walking players=%u", l->swarm->in_world);
     hist_clear(&l->swarm->latency);
     l->count_before = l->swarm->counted;
     swarm_sum(l->swarm, &l->told_before);
@@ -300,6 +301,7 @@ static void walk(struct load *l)
         if (l->config->seconds_ns > 0)
             left_ns = l->config->seconds_ns - clock_since(clock_mono(), began);
     }
+    log_line(LOG_INFO, "phase=walked players=%u", l->swarm->in_world);
     int64_t ns = clock_since(clock_mono(), began);
     l->report.seconds = (double)ns / (double)CLOCK_NS_PER_S;
     l->report.walked_seconds = (double)(ns - l->rested_ns) / (double)CLOCK_NS_PER_S;

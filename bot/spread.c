@@ -8,6 +8,9 @@
 
 #define SPREAD_PI 3.141592653589793
 
+/* Of the golden section: its multiples are spread most evenly of all. */
+#define SPREAD_GOLDEN 0.6180339887498949
+
 /* Halvings when looking for a side: to within a billionth of the first guess. */
 #define SPREAD_HALVINGS 60
 
@@ -37,6 +40,26 @@ double spread_side(uint32_t n, double neighbours, double radius)
             hi = mid;
     }
     return hi;
+}
+
+static uint32_t common_divisor(uint32_t a, uint32_t b)
+{
+    while (b != 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+uint32_t spread_stride(uint32_t n)
+{
+    uint32_t stride = (uint32_t)(n * SPREAD_GOLDEN);
+
+    /* 1 is one, so this ends. */
+    while (stride > 1 && common_divisor(stride, n) != 1)
+        stride--;
+    return stride > 0 ? stride : 1;
 }
 
 static int compare_x(const void *a, const void *b)

@@ -17,6 +17,10 @@ struct spread_bot {
     struct walker_area area; /* out */
 };
 
+/* A step that, taken again and again modulo `n`, comes to each of 0..n-1 once, those next to each
+ * other far apart in time: so that who gathers in one place does not move all at once. */
+uint32_t spread_stride(uint32_t n);
+
 /* The side of the square in which `n` bots at random places see `neighbours` others within
  * `radius` on average; where these are nearly all of them, all see all. */
 double spread_side(uint32_t n, double neighbours, double radius);

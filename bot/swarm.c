@@ -1,16 +1,17 @@
 /* bot/swarm.c: many bots in one loop.
  * One timer paces all: moves are dealt out bot after bot, so that they are spread evenly over
- * time and a late turn is caught up with, up to a bound. May touch: common, proto, bot.
- * On trouble: see swarm.h.
+ * time and a late turn is caught up with, up to a bound; in an order in which those who stand
+ * together do not move together. May touch: common, proto, bot. On trouble: see swarm.h.
  */
 #include "bot/swarm.h"
 
+#include "bot/spread.h"
 #include "common/clock.h"
 #include "common/err.h"
 
 #include <stdlib.h>
 
-#define SWARM_STEP_NS (5 * CLOCK_NS_PER_MS)
+#define SWARM_STEP_NS (2 * CLOCK_NS_PER_MS)
 #define SWARM_TEND_NS (100 * CLOCK_NS_PER_MS) /* in which each bot is looked after once */
 
 /* Moves and logins that may be caught up with, as a share of what all make in a second. */
@@ -100,7 +101,7 @@ static void deal_moves(struct swarm *s, struct mono now, double seconds)
     }
     for (; s->moves_owed >= 1; s->moves_owed -= 1) {
         struct swarm_bot *b = &s->bots[s->move_next];
-        s->move_next = (s->move_next + 1) % s->n;
+        s->move_next = (uint32_t)(((uint64_t)s->move_next + s->stride) % s->n);
         if (b->state == SWARM_IN)
             swarm_bot_move(b, now);
     }
@@ -146,6 +147,7 @@ int swarm_create(struct loop *l, struct message_reader *reader, const struct swa
     s->loop = l;
     s->reader = reader;
     s->stepped = clock_mono();
+    s->stride = spread_stride(s->n);
     rng_init(&s->rng, config->seed);
     s->bots = calloc(s->n, sizeof(*s->bots));
     if (s->bots)

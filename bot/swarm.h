@@ -64,6 +64,7 @@ struct swarm {
     struct mono stepped; /* the last step of the timer */
     double moves_owed, logins_owed;
     uint32_t move_next, tend_next; /* whose turn it is */
+    uint32_t stride;               /* from one who moves to the next */
     struct swarm_count counted;
     struct hist latency; /* ns from a move to a neighbour's notice */
 };

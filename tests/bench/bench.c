@@ -6,7 +6,9 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/opts.h"
+#include "tests/bench/bench_load.h"
 #include "tests/bench/gate.h"
+#include "tests/bench/limit/limit_pair.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +94,7 @@ static const struct {
     {"fanout", gate_fanout, "the gateway: a frame to each client, every tick"},
     {"forward", gate_forward, "the gateway: requests up, replies down"},
     {"idle", gate_idle, "the gateway: memory of a client that says nothing"},
+    {"load", bench_load, "world, gateway and bots, beside the least that could"},
 };
 
 int64_t bench_now_ns(void)
@@ -148,6 +151,8 @@ int main(int argc, char **argv)
     log_init("bench", LOG_WARN, LOG_TEXT);
     if (argc < 2)
         return run_all();
+    if (strncmp(argv[1], "pair-", 5) == 0)
+        return pair_main(argc, argv);
     for (size_t i = 0; i < ARRAY_LEN(doors); i++) {
         if (strcmp(argv[1], doors[i].name) == 0)
             return doors[i].run(argc - 1, argv + 1);

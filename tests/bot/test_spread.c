@@ -61,3 +61,23 @@ Test(spread, groups_are_neighbours_and_the_last_takes_the_rest)
     cr_assert_float_eq((bots[0].area.x0 + bots[0].area.x1) / 2, 36, 1e-9);
     cr_assert_float_eq((bots[24].area.x0 + bots[24].area.x1) / 2, 136, 1e-9);
 }
+
+Test(spread, a_stride_comes_to_all_once_and_to_neighbours_far_apart)
+{
+    static uint32_t turn[5000];
+    const uint32_t sizes[] = {1, 2, 3, 6, 10, 30, 61, 1000, 4096, 5000};
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+        uint32_t n = sizes[s], at = 0;
+        memset(turn, 0xff, sizeof(turn));
+        for (uint32_t i = 0; i < n; i++, at = (at + spread_stride(n)) % n) {
+            cr_assert_eq(turn[at], UINT32_MAX, "of %u, number %u comes twice", n, at);
+            turn[at] = i;
+        }
+        cr_assert_eq(at, 0);
+        for (uint32_t i = 0; i + 1 < n && n >= 10; i++) {
+            uint32_t apart = (turn[i + 1] + n - turn[i]) % n;
+            apart = apart < n - apart ? apart : n - apart;
+            cr_assert_gt(apart, n / 50, "of %u, %u and the next are %u turns apart", n, i, apart);
+        }
+    }
+}

@@ -24,8 +24,9 @@
 
 /* Around the tick's 50 ms, and fine where a tick should be. */
 static const uint64_t bounds_ns[] = {
-    US(10), US(25), US(50), US(100), US(250), US(500), MS(1),   MS(2),   MS(5),
-    MS(10), MS(20), MS(30), MS(40),  MS(50),  MS(100), MS(250), MS(500), MS(1000),
+    US(10), US(25), US(50), US(100), US(200), US(300), US(500), US(700), MS(1),    US(1500),
+    MS(2),  MS(3),  MS(4),  MS(5),   MS(7),   MS(10),  MS(15),  MS(20),  MS(25),   MS(30),
+    MS(35), MS(40), MS(45), MS(50),  MS(75),  MS(100), MS(250), MS(500), MS(1000),
 };
 
 static const char *const phase_labels[PHASE_COUNT] = {

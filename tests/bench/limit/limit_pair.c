@@ -59,11 +59,17 @@ int pair_main(int argc, char **argv)
         return pair_world_main(argc > 2);
     if (strcmp(argv[1], "pair-gateway") == 0 && argc > 2)
         return pair_gateway_main(argv[2]);
-    if (strcmp(argv[1], "pair-clients") == 0 && argc > 7) {
-        struct pair_job job = {argv[2],       (uint32_t)atoi(argv[3]), atof(argv[4]),
-                               atof(argv[5]), atof(argv[6]),           (uint64_t)atoll(argv[7])};
+    if (strcmp(argv[1], "pair-clients") == 0 && argc > 8) {
+        struct pair_job job = {argv[2],
+                               (uint32_t)atoi(argv[3]),
+                               atof(argv[4]),
+                               atof(argv[5]),
+                               atof(argv[6]),
+                               (uint64_t)atoll(argv[7]),
+                               strcmp(argv[8], "square") == 0};
         return pair_clients_main(&job);
     }
-    fprintf(stderr, "bench: pair-world, pair-gateway WORLD, or pair-clients with six more words\n");
+    fprintf(stderr,
+            "bench: pair-world, pair-gateway WORLD, or pair-clients with seven more words\n");
     return 2;
 }

@@ -37,7 +37,8 @@ struct pair_move {
 };
 
 /* `bench pair-world [answer]`, `pair-gateway WORLD`, `pair-clients GATEWAY N SECONDS IN_SIGHT RATE
- * SEED`: each an own process. With "answer" each move is answered at once, as the protocol asks. */
+ * SEED groups|square`: each an own process. With "answer" each move is answered at once, as the
+ * protocol asks. */
 int pair_main(int argc, char **argv);
 int pair_world_main(bool answer);
 int pair_gateway_main(const char *world);
@@ -47,6 +48,7 @@ struct pair_job {
     uint32_t n;
     double seconds, in_sight, rate; /* rate: moves a second of each */
     uint64_t seed;
+    bool square; /* one for all */
 };
 int pair_clients_main(const struct pair_job *job);
 

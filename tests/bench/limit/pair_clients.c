@@ -22,11 +22,12 @@
 #define EVENTS     512
 #define READ_MAX   65536
 #define SENT       8 /* moves remembered of each, to find out how long the news took */
-#define STEP_NS    5000000
+#define STEP_NS    2000000
 #define OWED_S     0.2
 #define MAX_SPEED  12.0
 #define WARM_UP_NS 2000000000
-#define SPAWNS     2000 /* the world's line: 8 units apart, then over again */
+#define SPAWNS     2000   /* the world's line: 8 units apart, then over again */
+#define LINGER_US  300000 /* for whoever asks what it used */
 
 struct client {
     int fd;
@@ -42,7 +43,7 @@ struct client {
 
 static struct {
     struct client *clients;
-    uint32_t n, next;
+    uint32_t n, next, stride;
     int epoll;
     double owed;
     uint64_t moves, late, updates, frames, bytes, answers;
@@ -61,8 +62,8 @@ static void place_all(const struct pair_job *job)
 
     for (uint32_t i = 0; i < job->n; i++)
         bots[i] = (struct spread_bot){.x = 8.0 * (1 + i % SPAWNS), .index = i};
-    spread_groups(bots, job->n, (uint32_t)(SPREAD_GROUP * job->in_sight) + 1, job->in_sight,
-                  PAIR_RADIUS);
+    spread_groups(bots, job->n, job->square ? job->n : (uint32_t)(SPREAD_GROUP * job->in_sight) + 1,
+                  job->in_sight, PAIR_RADIUS);
     for (uint32_t i = 0; i < job->n; i++) {
         struct walker *w = &c.clients[bots[i].index].walker;
         struct walker_area a = bots[i].area;
@@ -173,7 +174,7 @@ static void run(const struct pair_job *job, int64_t until_ns)
         stepped = now;
         for (; c.owed >= 1; c.owed -= 1) {
             move(&c.clients[c.next]);
-            c.next = (c.next + 1) % c.n;
+            c.next = (uint32_t)(((uint64_t)c.next + c.stride) % c.n);
         }
     }
 }
@@ -203,6 +204,7 @@ static double quantile_ms(double q)
 int pair_clients_main(const struct pair_job *job)
 {
     c.n = job->n;
+    c.stride = spread_stride(c.n);
     c.clients = calloc(c.n, sizeof(*c.clients));
     if (!c.clients || c.n > PAIR_CLIENTS_MAX)
         pair_fail("pair-clients");
@@ -211,11 +213,12 @@ int pair_clients_main(const struct pair_job *job)
     run(job, pair_now_ns() + WARM_UP_NS);
     hist_clear(&c.latency);
     c.moves = c.late = c.updates = c.frames = c.bytes = c.answers = 0;
-    fprintf(stderr, "walking\n");
+    fprintf(stderr, "phase=walking\n");
     int64_t began = pair_now_ns();
     run(job, began + (int64_t)(job->seconds * 1e9));
     double seconds = (double)(pair_now_ns() - began) / 1e9;
-    fprintf(stderr, "walked\n");
+    fprintf(stderr, "phase=walked\n");
+    usleep(LINGER_US);
     printf("{\"seconds\":%.3f,\"moves\":%" PRIu64 ",\"moves_left_out\":%" PRIu64
            ",\"updates\":%" PRIu64 ",\"frames_in\":%" PRIu64 ",\"answers\":%" PRIu64
            ",\"bytes_in\":%" PRIu64 ",\"bytes_per_player_s\":%.1f,",
