@@ -12,9 +12,9 @@
 /* clang-format off */
 const struct opt bot_opts[] = {
     {.name = "mode", .type = OPT_CHOICE, .offset = AT(mode), .def = "smoke", .unit = "",
-     .choices = "smoke|wander|load",
+     .choices = "smoke|wander|load|logins",
      .help = "smoke plays one scenario and says OK or FAILED; wander lets bots walk about; "
-             "load checks and measures many"},
+             "load checks and measures many; logins has them log in and go again and again"},
     {.name = "addr", .type = OPT_ADDR, .offset = AT(addr), .def = "127.0.0.1:19001", .unit = "",
      .help = "the gateway"},
     {.name = "n", .type = OPT_UINT, .offset = AT(n), .def = "30", .unit = "bots", .min = 1,
@@ -43,8 +43,10 @@ const struct opt bot_opts[] = {
      .max = BOTS_MAX, .help = "load: so many more that write a byte at a time"},
     {.name = "churn", .type = OPT_UINT, .offset = AT(churn), .def = "0", .unit = "bots", .min = 0,
      .max = BOTS_MAX, .help = "load: so many more that come and go all the time"},
+    {.name = "enter", .type = OPT_BOOL, .offset = AT(enter), .def = "false", .unit = "",
+     .help = "logins: each enters the world too before it goes"},
     {.name = "json", .type = OPT_BOOL, .offset = AT(json), .def = "false", .unit = "",
-     .help = "load: the result as one JSON object"},
+     .help = "load, logins: the result as one JSON object"},
     {.name = "log-level", .type = OPT_CHOICE, .offset = AT(log_level), .def = "info", .unit = "",
      .choices = "debug|info|warn|error|off", .help = "the least important lines to log"},
 };

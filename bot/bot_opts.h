@@ -5,7 +5,7 @@
 
 #include "common/opts.h"
 
-enum bot_mode { BOT_SMOKE, BOT_WANDER, BOT_LOAD };
+enum bot_mode { BOT_SMOKE, BOT_WANDER, BOT_LOAD, BOT_LOGINS };
 
 /* Where the bots of a load run walk. */
 enum bot_spread {
@@ -29,6 +29,8 @@ struct bot_config {
     double hysteresis;          /* the world's, in units */
     uint64_t deaf, drip, churn; /* bots beside the n */
     bool json;
+    /* Of the logins mode: */
+    bool enter; /* each enters the world too */
 
     int log_level; /* enum log_level */
 };

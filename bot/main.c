@@ -3,6 +3,7 @@
  */
 #include "bot/bot_opts.h"
 #include "bot/load.h"
+#include "bot/logins.h"
 #include "bot/smoke.h"
 #include "bot/wander.h"
 #include "common/io/net.h"
@@ -24,6 +25,8 @@ static int run(const struct bot_config *config)
         return wander_run(config);
     case BOT_LOAD:
         return load_run(config);
+    case BOT_LOGINS:
+        return logins_run(config);
     }
     return 2;
 }

@@ -156,8 +156,8 @@ void report_json(const struct report *r, FILE *to)
     json_latency(r, to);
     fprintf(to, ",");
     json_errors(r, to);
-    fprintf(to, ",\"errors_all\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"byes\":%" PRIu64 ",",
-            r->count.errors, r->count.lost, r->count.byes);
+    fprintf(to, ",\"lost\":%" PRIu64 ",\"byes\":%" PRIu64 ",\"errors_all\":%" PRIu64 ",",
+            r->count.lost, r->count.byes, r->count.errors);
     json_rests(r, to);
     fprintf(to,
             ",\"deaf\":{\"bots\":%u,\"cut\":%" PRIu64 ",\"told_slow\":%" PRIu64

@@ -31,6 +31,7 @@ Test(bot_opts, the_defaults_play_the_smoke_scenario_against_the_usual_gateway)
     cr_assert_eq(c.neighbours, 20);
     cr_assert_eq(c.deaf + c.drip + c.churn, 0);
     cr_assert_not(c.json);
+    cr_assert_not(c.enter);
     cr_assert_eq(c.timeout_ns, 30 * 1000000000LL);
     cr_assert_eq(c.log_level, LOG_INFO);
     TEST_NO_LEAKS();

@@ -69,6 +69,7 @@ Test(report, the_json_is_one_object_on_one_line)
     cr_assert_eq(depth, 0);
     cr_assert_eq(strchr(text, '\n'), text + strlen(text) - 1);
     cr_assert_not_null(strstr(text, "\"errors\":{\"move_speed\":2,\"others\":1},\"lost\":0"));
+    cr_assert_not_null(strstr(text, "\"errors_all\":3,"));
     cr_assert_not_null(strstr(text, "\"latency_ms\":{\"count\":1,\"p50\":25.000,"));
     cr_assert_not_null(strstr(text, "\"neighbours\":15.00"));
     free(text);
