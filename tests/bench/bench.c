@@ -82,6 +82,8 @@ static const struct {
     const char *help;
 } benches[] = {
     {"tick", bench_tick, "the whole tick of the core, by phase"},
+    {"wire", bench_wire, "bytes to a player who stands among others that move ten times a second"},
+    {"memory", bench_memory, "what a world keeps for each entity with its session"},
     {"sight", bench_sight, "who sees whom, beside other programs and the least that could"},
 };
 

@@ -21,7 +21,7 @@ struct bench_args {
 /* Returns the exit status. */
 typedef int bench_fn(const struct bench_args *a);
 
-bench_fn bench_tick, bench_sight;
+bench_fn bench_tick, bench_sight, bench_memory, bench_wire;
 
 int64_t bench_now_ns(void);
 /* Sorts `values`. */

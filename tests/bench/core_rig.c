@@ -1,0 +1,133 @@
+/* tests/bench/core_rig.c: a world with its sessions, driven as the edge drives it, but for places.
+ * May touch: the core. On trouble: see core_rig.h.
+ */
+#include "tests/bench/core_rig.h"
+
+#include "common/clock.h"
+#include "proto/frame.h"
+#include "proto/link.h"
+#include "tests/bench/bench.h"
+#include "world/command/inbox.h"
+#include "world/tick.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void drain(void *arg, struct link_ref link, struct span frames)
+{
+    struct core_rig *r = arg;
+
+    (void)link;
+    r->bytes += frames.n;
+    if (r->look)
+        r->look(r->look_arg, frames);
+}
+
+int64_t core_rig_cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * CLOCK_NS_PER_S + t.tv_nsec;
+}
+
+static int64_t clock_ns(void *arg)
+{
+    (void)arg;
+    return core_rig_cpu_ns();
+}
+
+static void give(struct world *w, struct link_ref link, const struct span_writer *frame)
+{
+    struct span body = span_of(frame->p + FRAME_HEAD, frame->len - FRAME_HEAD);
+
+    if (inbox_frame(w, link, body, (struct mono){0}) != 0)
+        exit(1);
+}
+
+static void request(struct world *w, struct link_ref link, uint64_t sid, const struct message *m)
+{
+    uint8_t body[256], frame[512];
+    struct span_writer b = span_writer_of(body, sizeof(body));
+    struct span_writer f = span_writer_of(frame, sizeof(frame));
+    struct span whole;
+
+    message_write(&b, m);
+    whole = span_written(&b);
+    link_write_data(&f, sid, &whole, 1);
+    give(w, link, &f);
+}
+
+void core_rig_populate(struct core_rig *r, uint32_t n)
+{
+    struct world *w = r->world;
+    struct link_ref link = r->link;
+
+    for (uint32_t i = 1; i <= n; i++) {
+        struct message login = {.cmd = CMD_LOGIN_REQ, .seq = 1}, enter = {.cmd = CMD_ENTER_REQ};
+        uint8_t bytes[256];
+        struct span_writer f = span_writer_of(bytes, sizeof(bytes));
+        char name[16];
+
+        link_write_open(&f, i, span_text("bench"));
+        give(w, link, &f);
+        snprintf(name, sizeof(name), "p%u", i);
+        login.login_req.name = span_text(name);
+        login.login_req.version = PROTO_VERSION;
+        request(w, link, i, &login);
+        request(w, link, i, &enter);
+    }
+}
+
+void core_rig_place(struct core_rig *r, const struct workload *load, uint32_t movers)
+{
+    struct entities *e = &r->world->entities;
+
+    for (uint32_t i = 0; i < movers; i++) {
+        uint32_t slot = e->alive[i];
+
+        e->x[slot] = load->x[i];
+        e->y[slot] = load->y[i];
+        entities_mark(e, slot, ENTITY_MOVED);
+    }
+}
+
+void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t seed)
+{
+    struct world_config c = {.aoi_radius = WORKLOAD_RADIUS,
+                             .tick_ns = 50 * CLOCK_NS_PER_MS,
+                             .max_speed = 12,
+                             .move_burst_ns = CLOCK_NS_PER_S,
+                             .update_interval = 2,
+                             .move_epsilon = 0.05,
+                             .dir_epsilon = 1,
+                             .quantum = 1.0 / 64,
+                             .max_entities = entities,
+                             .max_pairs = 256u << 20,
+                             .spawn = "line",
+                             .seed = seed};
+    struct world_ops ops = {drain, clock_ns, r};
+    struct link_ref none;
+    char why[256];
+
+    *r = (struct core_rig){0};
+    c.bounds[2] = c.bounds[3] = side;
+    if (world_create(&c, &ops, &r->world, why, sizeof(why)) == 0 &&
+        inbox_link_up(r->world, span_text("bench"), (struct mono){0}, &r->link, &none) == 0)
+        return;
+    fprintf(stderr, "bench: %s\n", why);
+    exit(1);
+}
+
+void core_rig_fini(struct core_rig *r)
+{
+    world_destroy(r->world);
+    r->world = NULL;
+}
+
+void core_rig_tick(struct core_rig *r)
+{
+    tick_run(r->world, (struct mono){0});
+    outbox_flush(&r->world->outbox);
+}

@@ -1,0 +1,30 @@
+/* tests/bench/core_rig.h: a world with its sessions, driven as the edge drives it, but for places:
+ * they are set in the entity arrays, since requests are not what is measured.
+ * The outbox is drained to nowhere. May touch: the core.
+ * On trouble: one line on standard error and exit 1.
+ */
+#pragma once
+
+#include "tests/bench/workload.h"
+#include "world/world.h"
+
+struct core_rig {
+    struct world *world;
+    struct link_ref link;
+    uint64_t bytes; /* drained so far */
+    /* Looks at what is drained, whole link frames; may be NULL. */
+    void (*look)(void *arg, struct span frames);
+    void *look_arg;
+};
+
+/* Nobody is in it yet; `r` stays where it is. */
+void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t seed);
+void core_rig_fini(struct core_rig *r);
+/* `n` sessions log in and enter. */
+void core_rig_populate(struct core_rig *r, uint32_t n);
+/* The first `movers` go where the workload has them. */
+void core_rig_place(struct core_rig *r, const struct workload *load, uint32_t movers);
+/* A tick, and what it brought is drained. */
+void core_rig_tick(struct core_rig *r);
+/* The thread's own time: what others do on the machine is not counted. The phases take it too. */
+int64_t core_rig_cpu_ns(void);
