@@ -68,6 +68,12 @@ static const struct opt bench_opts[] = {
      .min = 1,
      .max = 1000,
      .help = "Runs of each program, interleaved; the median counts"},
+    {.name = "only",
+     .type = OPT_TEXT,
+     .offset = offsetof(struct bench_args, only),
+     .def = "",
+     .unit = "",
+     .help = "Of the other programs, those whose name has this in it"},
     {.name = "json",
      .type = OPT_BOOL,
      .offset = offsetof(struct bench_args, json),
@@ -137,6 +143,7 @@ static int run_all(void)
                                .move_share = 1,
                                .workload = rows[i].workload,
                                .seed = 1,
+                               .only = "",
                                .runs = 1};
 
         status = bench_tick(&a);

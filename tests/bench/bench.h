@@ -14,7 +14,8 @@ struct bench_args {
     double move_share; /* of all, that move */
     const char *workload;
     uint64_t seed;
-    uint64_t runs; /* of each program */
+    uint64_t runs;    /* of each program */
+    const char *only; /* of the programs beside ours, those with this in their names */
     bool json;
 };
 

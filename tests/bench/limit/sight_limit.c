@@ -11,16 +11,19 @@
  * AVX-512 (16 pairs at a time), AVX2 (8) and plain C.
  * May touch: libc, the compiler's vector intrinsics.
  */
-#include "tests/bench/limit/sight_rival.h"
+#include "tests/bench/limit/sight_put.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PER_CELL   2.0  /* entities, on average */
-#define COLUMN_MIN 1.0f /* units */
-#define AWAY       1e9f /* units, and its square is a float */
-#define PAD        16u  /* candidates after a strip's last one that are away */
+#define ALWAYS inline __attribute__((always_inline))
+
+#define PER_CELL    2.0  /* entities, on average */
+#define COLUMN_MIN  1.0f /* units */
+#define AWAY        1e9f /* units, and its square is a float */
+#define BLOCK_WORDS 6    /* a candidate */
+#define PAD         16u  /* candidates after a strip's last one that are away */
 
 struct limit {
     struct sight_job job;
@@ -36,10 +39,10 @@ struct limit {
     float *x, *y;                 /* [n] in this order: places */
     float *x_next, *y_next;
     uint32_t *self; /* [n] in this order: its position in its strip's window */
-    /* windows, [3 * n + strips * PAD] */
-    float *now_x, *now_y, *old_x, *old_y;
-    struct sight_record *record;
-    uint64_t *changed; /* [n + 1] of the viewer at hand: position << 32 | now << 16 | old */
+    /* windows, [3 * n + strips * 2 * PAD] */
+    float *windows;
+    uint32_t lanes;    /* 8 or 16: candidates in a block */
+    uint64_t *changed; /* [n + 1] of the viewer at hand: at << 32 | now << 16 | old */
     uint64_t bytes;
 };
 
@@ -47,15 +50,12 @@ struct limit {
 struct look {
     float x, y, old_x, old_y, r2;
     uint32_t from, to, self;
-    bool all; /* everybody moved */
 };
 
+/* How many records of who stays were written, and how many entries of limit.changed. */
 struct looked {
     uint32_t staying, changed;
 };
-
-typedef struct looked look_fn(const struct limit *l, const struct look *v,
-                              struct sight_record *out);
 
 /* --- filing ----------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ static void *limit_array(struct limit *l, size_t n, size_t size)
     return p;
 }
 
-static void *limit_create(const struct sight_job *j)
+static void *limit_create(const struct sight_job *j, uint32_t lanes)
 {
     struct limit *l = calloc(1, sizeof(*l));
     size_t cells, windows;
@@ -79,6 +79,7 @@ static void *limit_create(const struct sight_job *j)
     if (!l)
         return NULL;
     l->job = *j;
+    l->lanes = lanes;
     l->reach = (float)(j->radius + 2 * j->step) + 0.01f;
     l->height = l->reach;
     l->width = (float)(PER_CELL * j->side * j->side / j->n) / l->height;
@@ -87,7 +88,7 @@ static void *limit_create(const struct sight_job *j)
     l->columns = (uint32_t)((float)j->side / l->width) + 2 * l->margin + 1;
     l->strips = (uint32_t)((float)j->side / l->height) + 5;
     cells = (size_t)l->columns * l->strips;
-    windows = 3 * (size_t)j->n + l->strips * PAD;
+    windows = 3 * (size_t)j->n + l->strips * 2 * PAD;
     l->count = limit_array(l, cells, sizeof(uint32_t));
     l->at = limit_array(l, cells, sizeof(uint32_t));
     l->window = limit_array(l, cells, sizeof(uint32_t));
@@ -99,17 +100,18 @@ static void *limit_create(const struct sight_job *j)
     l->x_next = limit_array(l, j->n, sizeof(float));
     l->y_next = limit_array(l, j->n, sizeof(float));
     l->self = limit_array(l, j->n, sizeof(uint32_t));
-    l->now_x = limit_array(l, windows, sizeof(float));
-    l->now_y = limit_array(l, windows, sizeof(float));
-    l->old_x = limit_array(l, windows, sizeof(float));
-    l->old_y = limit_array(l, windows, sizeof(float));
-    l->record = limit_array(l, windows, sizeof(struct sight_record));
+    l->windows = limit_array(l, windows * BLOCK_WORDS, sizeof(float));
     l->changed = limit_array(l, (size_t)j->n + 1, sizeof(uint64_t));
     for (uint32_t i = 0; i < j->n; i++) {
         l->order[i] = i;
         l->x[i] = l->y[i] = NAN; /* within nobody's radius, not its own either */
     }
     return l;
+}
+
+static void *limit_create_8(const struct sight_job *j)
+{
+    return limit_create(j, 8);
 }
 
 static void limit_destroy(void *p)
@@ -127,13 +129,23 @@ static void limit_destroy(void *p)
     free(l->x_next);
     free(l->y_next);
     free(l->self);
-    free(l->now_x);
-    free(l->now_y);
-    free(l->old_x);
-    free(l->old_y);
-    free(l->record);
+    free(l->windows);
     free(l->changed);
     free(l);
+}
+
+/* A candidate's words lie `lanes` apart: x, y, old x, old y; then, one by one, the records. */
+static inline void limit_put(const struct limit *l, uint32_t at, const float place[4],
+                             struct sight_record record)
+{
+    const uint32_t lanes = l->lanes, lane = at & (lanes - 1);
+    float *p = l->windows + (size_t)(at - lane) * BLOCK_WORDS + lane;
+
+    p[0] = place[0];
+    p[lanes] = place[1];
+    p[2 * lanes] = place[2];
+    p[3 * lanes] = place[3];
+    memcpy(p + 4 * lanes + lane, &record, sizeof(record));
 }
 
 /* The cell of each, and where each cell begins, alone and in the windows. */
@@ -141,6 +153,7 @@ static void limit_count(struct limit *l, const struct sight_input *in)
 {
     const float per_width = 1 / l->width, per_height = 1 / l->height;
     const uint32_t columns = l->columns, margin = l->margin, cells = columns * l->strips;
+    const float away[4] = {AWAY, AWAY, AWAY, AWAY};
     uint32_t sum = 0, windows = 0;
 
     memset(l->count, 0, cells * sizeof(*l->count));
@@ -159,8 +172,8 @@ static void limit_count(struct limit *l, const struct sight_input *in)
             sum += l->count[c];
             windows += l->count[c - columns] + l->count[c] + l->count[c + columns];
         }
-        for (uint32_t i = 0; i < PAD; i++, windows++)
-            l->now_x[windows] = l->now_y[windows] = l->old_x[windows] = l->old_y[windows] = AWAY;
+        for (uint32_t i = 0, pads = PAD + (-windows & 15); i < pads; i++, windows++)
+            limit_put(l, windows, away, (struct sight_record){0, 0});
     }
 }
 
@@ -169,11 +182,7 @@ static inline uint32_t limit_lay(struct limit *l, uint32_t cell, const float pla
 {
     uint32_t at = l->window[cell]++;
 
-    l->now_x[at] = place[0];
-    l->now_y[at] = place[1];
-    l->old_x[at] = place[2];
-    l->old_y[at] = place[3];
-    l->record[at] = record;
+    limit_put(l, at, place, record);
     return at;
 }
 
@@ -216,78 +225,105 @@ static void limit_settle(struct limit *l)
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
-/* The records of who is gone and who is new: `n` entries of l->changed. */
-static inline struct sight_record *limit_changed(const struct limit *l, uint32_t n,
-                                                 struct sight_record *out, struct sight_sink *s)
+/* A viewer, by its number in the order of this tick, and its run of its strip's window. */
+static ALWAYS struct look limit_viewer(const struct limit *l, uint32_t k)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const struct sight_record *record = l->record + (l->changed[i] >> 32);
-        uint32_t now = (uint32_t)l->changed[i] >> 16, old = (uint32_t)l->changed[i] & 0xffff;
+    const float per_width = 1 / l->width, per_height = 1 / l->height;
+    const float left = (float)l->margin - l->reach * per_width;
+    const float right = (float)l->margin + l->reach * per_width;
+    const uint32_t self = l->self[k];
+    const uint32_t lane = self & (l->lanes - 1);
+    const float *p = l->windows + (size_t)(self - lane) * BLOCK_WORDS + lane;
+    const float x = p[0], y = p[l->lanes];
+    const uint32_t *strip = l->window + (2 + (uint32_t)(y * per_height)) * l->columns;
 
-        for (uint32_t bits = now ^ old; bits != 0; bits &= bits - 1) {
-            uint32_t bit = bits & -bits;
-
-            out->subject = record[__builtin_ctz(bits)].subject;
-            out->tail = now & bit ? SIGHT_NEW : SIGHT_GONE;
-            out++;
-        }
-        s->added += (uint64_t)__builtin_popcount(now & ~old);
-        s->gone += (uint64_t)__builtin_popcount(old & ~now);
-    }
-    return out;
+    return (struct look){
+        .x = x,
+        .y = y,
+        .old_x = p[2 * l->lanes],
+        .old_y = p[3 * l->lanes],
+        .r2 = (float)(l->job.radius * l->job.radius),
+        .from = strip[(uint32_t)(x * per_width + left) - 1],
+        .to = strip[(uint32_t)(x * per_width + right)],
+        .self = self,
+    };
 }
 
-static inline __attribute__((always_inline)) void
-limit_look(struct limit *l, const struct sight_input *in, struct sight_sink *s, look_fn *look)
+/* What was looked at is counted, and records follow of who is gone and who is new. */
+static ALWAYS void limit_close(const struct limit *l, struct looked found, struct sight_record *out,
+                               struct sight_sink *s)
 {
-    const float per_width = 1 / l->width, left = (float)l->margin - l->reach * per_width,
-                right = (float)l->margin + l->reach * per_width, per_height = 1 / l->height;
-    struct look v = {.r2 = (float)(l->job.radius * l->job.radius), .all = in->movers == l->job.n};
+    const float *const windows = l->windows;
+    const uint64_t *const changed = l->changed;
+    const uint32_t lanes = l->lanes;
+    uint32_t all = 0, added = 0;
 
-    limit_file(l, in);
-    for (uint32_t k = 0; k < l->job.n; k++) {
-        struct sight_record *out = sight_sink_room(s, 2 * (size_t)l->job.n);
-        struct looked found;
-        uint32_t strip;
+    out += found.staying;
+    for (uint32_t i = 0; i < found.changed; i++) {
+        const float *block = windows + (changed[i] >> 32) * BLOCK_WORDS + 4 * lanes;
+        uint32_t now = (uint32_t)changed[i] >> 16, bits = now ^ ((uint32_t)changed[i] & 0xffff);
 
-        v.self = l->self[k];
-        v.x = l->now_x[v.self];
-        v.y = l->now_y[v.self];
-        v.old_x = l->old_x[v.self];
-        v.old_y = l->old_y[v.self];
-        strip = (2 + (uint32_t)(v.y * per_height)) * l->columns;
-        v.from = l->window[strip + (uint32_t)(v.x * per_width + left) - 1];
-        v.to = l->window[strip + (uint32_t)(v.x * per_width + right)];
-        found = look(l, &v, out);
-        s->staying += found.staying;
-        out = limit_changed(l, found.changed, out + found.staying, s);
-        s->at = (size_t)(out - s->base);
+        do {
+            uint32_t lane = (uint32_t)__builtin_ctz(bits);
+
+            memcpy(out, block + 2 * lane, sizeof(*out));
+            out++->tail = now >> lane & 1 ? SIGHT_NEW : SIGHT_GONE;
+            added += now >> lane & 1;
+            all++;
+            bits &= bits - 1;
+        } while (bits != 0);
     }
-    limit_settle(l);
+    s->staying += found.staying;
+    s->added += added;
+    s->gone += all - added;
+    s->at = (size_t)(out - s->base);
 }
 
-static inline struct looked look_plain(const struct limit *l, const struct look *v,
+/* --- three kernels: `all` says that everybody moved; else who stays and did not is passed over ---
+ */
+
+static ALWAYS struct looked look_plain(const struct limit *l, const struct look *v, bool all,
                                        struct sight_record *out)
 {
     struct looked f = {0};
 
-    for (uint32_t j = v->from; j < v->to; j++) {
-        float dx = l->now_x[j] - v->x, dy = l->now_y[j] - v->y;
-        float ox = l->old_x[j] - v->old_x, oy = l->old_y[j] - v->old_y;
-        uint64_t now = dx * dx + dy * dy <= v->r2, old = ox * ox + oy * oy <= v->r2;
-        bool moved = v->all || l->now_x[j] != l->old_x[j] || l->now_y[j] != l->old_y[j];
+    for (uint32_t j = v->from & ~7u; j < v->to; j += 8) {
+        const float *p = l->windows + (size_t)j * BLOCK_WORDS;
+        uint32_t now = 0, old = 0, stay;
 
-        out[f.staying] = l->record[j];
-        f.staying += (uint32_t)(now & old) & moved & (j != v->self);
+        for (uint32_t i = 0; i < 8; i++) {
+            float dx = p[i] - v->x, dy = p[i + 8] - v->y;
+            float ox = p[i + 16] - v->old_x, oy = p[i + 24] - v->old_y;
+
+            now |= (uint32_t)(dx * dx + dy * dy <= v->r2) << i;
+            old |= (uint32_t)(ox * ox + oy * oy <= v->r2) << i;
+        }
         l->changed[f.changed] = (uint64_t)j << 32 | now << 16 | old;
         f.changed += now != old;
+        stay = now & old & ~(uint32_t)(v->self - j < 8 ? 1u << (v->self - j) : 0);
+        for (; stay != 0; stay &= stay - 1) {
+            uint32_t i = (uint32_t)__builtin_ctz(stay);
+
+            memcpy(&out[f.staying], p + 32 + 2 * i, sizeof(*out));
+            f.staying += all || p[i] != p[i + 16] || p[i + 8] != p[i + 24];
+        }
     }
     return f;
 }
 
-static void limit_tick_plain(void *p, const struct sight_input *in, struct sight_sink *out)
+static void limit_tick_plain(void *p, const struct sight_input *in, struct sight_sink *s)
 {
-    limit_look(p, in, out, look_plain);
+    struct limit *l = p;
+    bool all = in->movers == l->job.n;
+
+    limit_file(l, in);
+    for (uint32_t k = 0; k < l->job.n; k++) {
+        struct sight_record *out = sight_sink_room(s, 2 * (size_t)l->job.n);
+        struct look v = limit_viewer(l, k);
+
+        limit_close(l, look_plain(l, &v, all, out), out, s);
+    }
+    limit_settle(l);
 }
 
 static uint64_t limit_resident(const void *p)
@@ -297,98 +333,78 @@ static uint64_t limit_resident(const void *p)
 
 const struct sight_rival sight_limit_plain = {
     .name = "limit, plain",
-    .create = limit_create,
+    .create = limit_create_8,
     .destroy = limit_destroy,
     .tick = limit_tick_plain,
     .resident = limit_resident,
 };
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#define AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt,lzcnt")))
-#define AVX512 \
-    __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,bmi,bmi2,popcnt")))
-
-/* For each mask of four records, the words that pack its records to the left. */
-#define PACK(a, b, c, d)                                                                       \
-    {                                                                                          \
-        2 * (a), 2 * (a) + 1, 2 * (b), 2 * (b) + 1, 2 * (c), 2 * (c) + 1, 2 * (d), 2 * (d) + 1 \
-    }
-static const int32_t packs[16][8] __attribute__((aligned(64))) = {
-    PACK(0, 0, 0, 0), PACK(0, 0, 0, 0), PACK(1, 0, 0, 0), PACK(0, 1, 0, 0),
-    PACK(2, 0, 0, 0), PACK(0, 2, 0, 0), PACK(1, 2, 0, 0), PACK(0, 1, 2, 0),
-    PACK(3, 0, 0, 0), PACK(0, 3, 0, 0), PACK(1, 3, 0, 0), PACK(0, 1, 3, 0),
-    PACK(2, 3, 0, 0), PACK(0, 2, 3, 0), PACK(1, 2, 3, 0), PACK(0, 1, 2, 3),
-};
-
 AVX2 static inline uint32_t within_avx2(const float *x, const float *y, __m256 vx, __m256 vy,
                                         __m256 r2)
 {
-    __m256 dx = _mm256_sub_ps(_mm256_loadu_ps(x), vx), dy = _mm256_sub_ps(_mm256_loadu_ps(y), vy);
+    __m256 dx = _mm256_sub_ps(_mm256_load_ps(x), vx), dy = _mm256_sub_ps(_mm256_load_ps(y), vy);
     __m256 d2 = _mm256_fmadd_ps(dx, dx, _mm256_mul_ps(dy, dy));
 
     return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(d2, r2, _CMP_LE_OQ));
 }
 
-AVX2 static inline uint32_t moved_avx2(const struct limit *l, uint32_t j)
+AVX2 static inline uint32_t moved_avx2(const float *p)
 {
-    __m256 x =
-        _mm256_cmp_ps(_mm256_loadu_ps(l->now_x + j), _mm256_loadu_ps(l->old_x + j), _CMP_NEQ_UQ);
-    __m256 y =
-        _mm256_cmp_ps(_mm256_loadu_ps(l->now_y + j), _mm256_loadu_ps(l->old_y + j), _CMP_NEQ_UQ);
+    __m256 x = _mm256_cmp_ps(_mm256_load_ps(p), _mm256_load_ps(p + 16), _CMP_NEQ_UQ);
+    __m256 y = _mm256_cmp_ps(_mm256_load_ps(p + 8), _mm256_load_ps(p + 24), _CMP_NEQ_UQ);
 
     return (uint32_t)_mm256_movemask_ps(_mm256_or_ps(x, y));
 }
 
-AVX2 static inline struct sight_record *put_avx2(struct sight_record *out,
-                                                 const struct sight_record *from, uint32_t bits)
-{
-    __m256i four = _mm256_loadu_si256((const __m256i *)from);
-    __m256i pack = _mm256_load_si256((const __m256i *)packs[bits]);
-
-    _mm256_storeu_si256((__m256i *)out, _mm256_permutevar8x32_epi32(four, pack));
-    return out + __builtin_popcount(bits);
-}
-
-AVX2 static inline struct looked look_avx2(const struct limit *l, const struct look *v,
+AVX2 static ALWAYS struct looked look_avx2(const struct limit *l, const struct look *v, bool all,
                                            struct sight_record *out)
 {
     const __m256 x = _mm256_set1_ps(v->x), y = _mm256_set1_ps(v->y), r2 = _mm256_set1_ps(v->r2);
     const __m256 old_x = _mm256_set1_ps(v->old_x), old_y = _mm256_set1_ps(v->old_y);
+    const float *const windows = l->windows;
+    const uint32_t to = v->to, self = v->self;
     struct sight_record *at = out;
     uint64_t *changed = l->changed;
 
-    for (uint32_t j = v->from; j < v->to; j += 8) {
-        uint32_t now = within_avx2(l->now_x + j, l->now_y + j, x, y, r2);
-        uint32_t old = within_avx2(l->old_x + j, l->old_y + j, old_x, old_y, r2);
-        uint32_t stay = now & old, lane = v->self - j;
+    for (uint32_t j = v->from & ~7u; j < to; j += 8) {
+        const float *p = windows + (size_t)j * BLOCK_WORDS;
+        uint32_t now = within_avx2(p, p + 8, x, y, r2);
+        uint32_t old = within_avx2(p + 16, p + 24, old_x, old_y, r2);
+        uint32_t stay = now & old, lane = self - j;
 
         stay &= ~(lane < 8 ? 1u << lane : 0);
-        if (!v->all)
-            stay &= moved_avx2(l, j);
+        if (!all)
+            stay &= moved_avx2(p);
         *changed = (uint64_t)j << 32 | now << 16 | old;
         changed += now != old;
-        at = put_avx2(at, l->record + j, stay & 15);
-        at = put_avx2(at, l->record + j + 4, stay >> 4);
+        at = sight_put_avx2(at, p + 32, stay & 15);
+        at = sight_put_avx2(at, p + 40, stay >> 4);
     }
     return (struct looked){(uint32_t)(at - out), (uint32_t)(changed - l->changed)};
 }
 
-AVX2 static void limit_tick_avx2(void *p, const struct sight_input *in, struct sight_sink *out)
+AVX2 static void limit_tick_avx2(void *p, const struct sight_input *in, struct sight_sink *s)
 {
-    limit_look(p, in, out, look_avx2);
-}
+    struct limit *l = p;
 
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    limit_file(l, in);
+    for (uint32_t k = 0; k < l->job.n; k++) {
+        struct sight_record *out = sight_sink_room(s, 2 * (size_t)l->job.n);
+        struct look v = limit_viewer(l, k);
+
+        if (in->movers == l->job.n)
+            limit_close(l, look_avx2(l, &v, true, out), out, s);
+        else
+            limit_close(l, look_avx2(l, &v, false, out), out, s);
+    }
+    limit_settle(l);
 }
 
 const struct sight_rival sight_limit_avx2 = {
     .name = "limit, AVX2",
-    .runs_here = has_avx2,
-    .create = limit_create,
+    .runs_here = sight_has_avx2,
+    .create = limit_create_8,
     .destroy = limit_destroy,
     .tick = limit_tick_avx2,
     .resident = limit_resident,
@@ -397,68 +413,71 @@ const struct sight_rival sight_limit_avx2 = {
 AVX512 static inline uint32_t within_avx512(const float *x, const float *y, __m512 vx, __m512 vy,
                                             __m512 r2)
 {
-    __m512 dx = _mm512_sub_ps(_mm512_loadu_ps(x), vx), dy = _mm512_sub_ps(_mm512_loadu_ps(y), vy);
+    __m512 dx = _mm512_sub_ps(_mm512_load_ps(x), vx), dy = _mm512_sub_ps(_mm512_load_ps(y), vy);
     __m512 d2 = _mm512_fmadd_ps(dx, dx, _mm512_mul_ps(dy, dy));
 
     return _mm512_cmp_ps_mask(d2, r2, _CMP_LE_OQ);
 }
 
-AVX512 static inline uint32_t moved_avx512(const struct limit *l, uint32_t j)
+AVX512 static inline uint32_t moved_avx512(const float *p)
 {
-    __m512 x = _mm512_loadu_ps(l->now_x + j), y = _mm512_loadu_ps(l->now_y + j);
-
-    return _mm512_cmp_ps_mask(x, _mm512_loadu_ps(l->old_x + j), _CMP_NEQ_UQ) |
-           _mm512_cmp_ps_mask(y, _mm512_loadu_ps(l->old_y + j), _CMP_NEQ_UQ);
+    return _mm512_cmp_ps_mask(_mm512_load_ps(p), _mm512_load_ps(p + 32), _CMP_NEQ_UQ) |
+           _mm512_cmp_ps_mask(_mm512_load_ps(p + 16), _mm512_load_ps(p + 48), _CMP_NEQ_UQ);
 }
 
-AVX512 static inline struct sight_record *put_avx512(struct sight_record *out,
-                                                     const struct sight_record *from, uint32_t bits)
-{
-    __m512i eight = _mm512_loadu_si512(from);
-
-    _mm512_storeu_si512(out, _mm512_maskz_compress_epi64((__mmask8)bits, eight));
-    return out + __builtin_popcount(bits);
-}
-
-AVX512 static inline struct looked look_avx512(const struct limit *l, const struct look *v,
-                                               struct sight_record *out)
+AVX512 static ALWAYS struct looked look_avx512(const struct limit *l, const struct look *v,
+                                               bool all, struct sight_record *out)
 {
     const __m512 x = _mm512_set1_ps(v->x), y = _mm512_set1_ps(v->y), r2 = _mm512_set1_ps(v->r2);
     const __m512 old_x = _mm512_set1_ps(v->old_x), old_y = _mm512_set1_ps(v->old_y);
+    const float *const windows = l->windows;
+    const uint32_t to = v->to, self = v->self;
     struct sight_record *at = out;
     uint64_t *changed = l->changed;
 
-    for (uint32_t j = v->from; j < v->to; j += 16) {
-        uint32_t now = within_avx512(l->now_x + j, l->now_y + j, x, y, r2);
-        uint32_t old = within_avx512(l->old_x + j, l->old_y + j, old_x, old_y, r2);
-        uint32_t stay = now & old, lane = v->self - j;
+    for (uint32_t j = v->from & ~15u; j < to; j += 16) {
+        const float *p = windows + (size_t)j * BLOCK_WORDS;
+        uint32_t now = within_avx512(p, p + 16, x, y, r2);
+        uint32_t old = within_avx512(p + 32, p + 48, old_x, old_y, r2);
+        uint32_t stay = now & old, lane = self - j;
 
         stay &= ~(lane < 16 ? 1u << lane : 0);
-        if (!v->all)
-            stay &= moved_avx512(l, j);
+        if (!all)
+            stay &= moved_avx512(p);
         *changed = (uint64_t)j << 32 | now << 16 | old;
         changed += now != old;
-        at = put_avx512(at, l->record + j, stay & 255);
-        at = put_avx512(at, l->record + j + 8, stay >> 8);
+        at = sight_put_avx512(at, p + 64, stay & 255);
+        at = sight_put_avx512(at, p + 80, stay >> 8);
     }
     return (struct looked){(uint32_t)(at - out), (uint32_t)(changed - l->changed)};
 }
 
-AVX512 static void limit_tick_avx512(void *p, const struct sight_input *in, struct sight_sink *out)
+static void *limit_create_16(const struct sight_job *j)
 {
-    limit_look(p, in, out, look_avx512);
+    return limit_create(j, 16);
 }
 
-static bool has_avx512(void)
+AVX512 static void limit_tick_avx512(void *p, const struct sight_input *in, struct sight_sink *s)
 {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+    struct limit *l = p;
+
+    limit_file(l, in);
+    for (uint32_t k = 0; k < l->job.n; k++) {
+        struct sight_record *out = sight_sink_room(s, 2 * (size_t)l->job.n);
+        struct look v = limit_viewer(l, k);
+
+        if (in->movers == l->job.n)
+            limit_close(l, look_avx512(l, &v, true, out), out, s);
+        else
+            limit_close(l, look_avx512(l, &v, false, out), out, s);
+    }
+    limit_settle(l);
 }
 
 const struct sight_rival sight_limit_avx512 = {
     .name = "limit, AVX-512",
-    .runs_here = has_avx512,
-    .create = limit_create,
+    .runs_here = sight_has_avx512,
+    .create = limit_create_16,
     .destroy = limit_destroy,
     .tick = limit_tick_avx512,
     .resident = limit_resident,
