@@ -80,6 +80,25 @@ for program in aegis aegis-no-login limit; do
     check "idle: has a row for $program" row idle $program bytes_per_client
 done
 
+# rival BENCH PROGRAM FIELD ARGS...: measured where it is installed, else left out with a word.
+rival() {
+    name=$1 program=$2 field=$3
+    shift 3
+    if ! PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin command -v "$program" >/dev/null; then
+        check "$name: goes on without $program" bench 0 "$name" "$@" -runs 1 -json -only "$program"
+        check "$name: says so" says "^bench: $program: not installed"
+    else
+        check "$name: $program does well" bench 0 "$name" "$@" -runs 1 -json -only "$program"
+        if ! says "^bench: $program: does not start here"; then
+            check "$name: has a row for $program" row "$name" "$program" "$field"
+        fi
+    fi
+}
+
+rival forward haproxy ns_per_round_trip -n 20 -seconds 0.1
+rival forward nginx ns_per_round_trip -n 20 -seconds 0.1
+rival idle nats-server bytes_per_client -n 100
+
 check "a program that is not there is named, and the others go on" \
     bench 0 fanout -n 10 -ticks 1 -runs 1 -json -only other,limit-alone -other "$dir/none"
 check "by its name" says '^bench: other: not there'

@@ -142,35 +142,53 @@ static void measure_pair(const struct gate_job *job, const struct rival *limit,
         values[s] = job->close(job->arg, s);
 }
 
+/* Is it here, and of use? Says so where not. */
+static bool is_there(const struct rival *rival, const struct gate_args *a)
+{
+    char path[1024];
+
+    if (!rival_find(rival, a, path, sizeof(path))) {
+        fprintf(stderr, "bench: %s: %s\n", rival->name, rival->missing);
+        return false;
+    }
+    if (rival_foreign(rival) && !rig_try(rival, a)) {
+        fprintf(stderr, "bench: %s: does not start here, left out\n", rival->name);
+        return false;
+    }
+    return true;
+}
+
 bool gate_measure(const struct gate_args *a, const struct gate_job *job,
                   const struct rival *const *rivals, size_t n, struct tally *rows)
 {
-    char path[1024];
     bool there[16] = {false}, together;
 
     ASSERT(n <= ARRAY_LEN(there));
     if (!enough_files(job, &together))
         return false;
+    child_pin(child_cores().others);
     for (size_t i = 0; i < n; i++) {
         rows[i] = (struct tally){.program = rivals[i]->name};
-        there[i] = i == 0 || wanted(rivals[i], a);
-        if (there[i] && !rival_find(rivals[i], a, path, sizeof(path))) {
-            fprintf(stderr, "bench: %s: %s\n", rivals[i]->name, rivals[i]->missing);
-            there[i] = false;
-        }
+        there[i] = (i == 0 || wanted(rivals[i], a)) && is_there(rivals[i], a);
     }
     if (!there[0])
         return false;
-    child_pin(child_cores().others);
     for (uint64_t r = 0; r < a->runs; r++) {
+        bool any = false;
+        double values[2];
+
         for (size_t i = 1; i < n; i++) {
-            double values[2];
             if (!there[i])
                 continue;
             measure_pair(job, rivals[0], rivals[i], together, values);
             tally_add(&rows[0], values[0], values[0]);
             tally_add(&rows[i], values[1], values[0]);
+            any = true;
         }
+        if (any)
+            continue;
+        measure_pair(job, rivals[0], rivals[0], together, values);
+        tally_add(&rows[0], values[1], values[0]);
     }
     return true;
 }

@@ -41,7 +41,8 @@ struct gate_job {
 
 /* Rounds of all programs that are there, each beside the limit, which is the first of `rivals` [n]:
  * both run at once and take turns slice by slice, so that what disturbs one disturbs the other; one
- * after the other where descriptors do not allow that. Fills `rows` [n]. Says which programs are
- * not here; false where there are too few descriptors, which it says too. */
+ * after the other where descriptors do not allow that. Fills `rows` [n]. Alone the limit
+ * runs beside itself, which shows the noise. Says which programs are not here; false where there
+ * are too few descriptors, which it says too. */
 bool gate_measure(const struct gate_args *a, const struct gate_job *job,
                   const struct rival *const *rivals, size_t n, struct tally *rows);

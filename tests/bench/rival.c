@@ -145,6 +145,8 @@ static bool is_subscribed(void *arg, uint32_t i, struct span got)
 #define CLIENTS 100000
 #define SPARE   1000
 
+#define SPARE_LINKS 100 /* connections behind it beyond one a client: links, probes */
+
 #define LINK_PATIENCE_MS 10000
 #define LINK_STEADY_MS   20
 
@@ -244,12 +246,17 @@ const struct rival rival_nginx = {"nginx",     "nginx",     "not installed", UPS
 const struct rival rival_nats = {"nats-server", "nats-server", "not installed", UPSTREAM_SINK,
                                  start_nats,    say_subscribe, is_subscribed};
 
+bool rival_foreign(const struct rival *rival)
+{
+    return rival->program && strncmp(rival->program, BESIDE, strlen(BESIDE)) != 0;
+}
+
 bool rival_find(const struct rival *rival, const struct gate_args *a, char *path, size_t cap)
 {
     char beside[1024];
     const char *program = rival->program ? rival->program : a->other;
 
-    if (strncmp(program, BESIDE, strlen(BESIDE)) != 0 || !rival->program)
+    if (rival_foreign(rival) || !rival->program)
         return child_find(program, path, cap);
     child_beside(program + strlen(BESIDE), beside, sizeof(beside));
     return child_find(beside, path, cap);
@@ -258,18 +265,33 @@ bool rival_find(const struct rival *rival, const struct gate_args *a, char *path
 /* --- a round -----------------------------------------------------------------------------------
  */
 
-void rig_start(struct rig *r, const struct rival *rival, const struct gate_args *a,
-               uint32_t clients, crowd_data_fn *data, void *arg)
+static bool rig_begin(struct rig *r, const struct rival *rival, const struct gate_args *a,
+                      uint32_t clients, crowd_data_fn *data, void *arg)
 {
     *r = (struct rig){.rival = rival, .args = a, .clients = clients};
     if (!rival_find(rival, a, r->path, sizeof(r->path)))
         pump_fail("%s: %s", rival->name, rival->missing);
     pump_init(&r->pump);
-    upstream_init(&r->up, &r->pump, rival->upstream, RIG_LISTENER, RIG_UPSTREAM, clients + 100,
-                  clients);
+    upstream_init(&r->up, &r->pump, rival->upstream, RIG_LISTENER, RIG_UPSTREAM,
+                  clients + SPARE_LINKS, clients);
     crowd_init(&r->crowd, &r->pump, RIG_CROWD, clients, data, arg);
-    if (!rival->start(r))
+    return rival->start(r);
+}
+
+void rig_start(struct rig *r, const struct rival *rival, const struct gate_args *a,
+               uint32_t clients, crowd_data_fn *data, void *arg)
+{
+    if (!rig_begin(r, rival, a, clients, data, arg))
         pump_fail("%s did not start", rival->name);
+}
+
+bool rig_try(const struct rival *rival, const struct gate_args *a)
+{
+    struct rig r;
+    bool ok = rig_begin(&r, rival, a, 1, NULL, NULL);
+
+    rig_end(&r);
+    return ok;
 }
 
 void rig_connect(struct rig *r, uint32_t n)

@@ -61,6 +61,11 @@ enum { RIG_CROWD, RIG_LISTENER, RIG_UPSTREAM };
 /* Where the program is; false: not here. */
 bool rival_find(const struct rival *rival, const struct gate_args *a, char *path, size_t cap);
 
+/* Is it one of those that a machine may have in a form that is of no use here? */
+bool rival_foreign(const struct rival *rival);
+
+/* Does it start at all? Where not, its last words are on standard error. */
+bool rig_try(const struct rival *rival, const struct gate_args *a);
 /* Start it, without clients. */
 void rig_start(struct rig *r, const struct rival *rival, const struct gate_args *a,
                uint32_t clients, crowd_data_fn *data, void *arg);

@@ -40,7 +40,7 @@ static void write_haproxy(FILE *to, unsigned port, const char *upstream, uint32_
             clients + 100, clients + 100, port, upstream);
 }
 
-const struct rival_conf rival_conf_haproxy = {write_haproxy, {"-db", "-f", NULL}};
+const struct rival_conf rival_conf_haproxy = {write_haproxy, {"-db", "-f", NULL}, NULL};
 
 static void write_nginx(FILE *to, unsigned port, const char *upstream, uint32_t clients,
                         const char *dir)
@@ -70,7 +70,8 @@ static void write_nginx(FILE *to, unsigned port, const char *upstream, uint32_t 
             dir, 2 * clients + 200, port, upstream);
 }
 
-const struct rival_conf rival_conf_nginx = {write_nginx, {"-e", "stderr", "-p", "%d", "-c", NULL}};
+const struct rival_conf rival_conf_nginx = {
+    write_nginx, {"-e", "stderr", "-p", "%d", "-c", NULL}, "pid"};
 
 /* --- starting ----------------------------------------------------------------------------------
  */
@@ -88,17 +89,25 @@ static unsigned free_port(void)
     return ntohs(in.sin_port);
 }
 
-/* Wait until somebody listens there. */
-static bool listens(struct child *c)
+static bool listens(const struct child *c)
+{
+    int fd = crowd_dial(c->addr);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Wait until it listens, and has made its file. */
+static bool is_up(struct child *c, const struct rival_conf *conf, const char *dir)
 {
     const struct mono end = clock_add(clock_mono(), PATIENCE_MS * CLOCK_NS_PER_MS);
+    char file[1100];
 
+    snprintf(file, sizeof(file), "%s/%s", dir, conf->makes ? conf->makes : "");
     while (child_alive(c) && clock_since(end, clock_mono()) > 0) {
-        int fd = crowd_dial(c->addr);
-        if (fd >= 0) {
-            close(fd);
+        if (access(file, F_OK) == 0 && listens(c))
             return true;
-        }
         poll(NULL, 0, REST_MS);
     }
     return false;
@@ -124,7 +133,7 @@ static bool attempt(struct child *c, const struct rival_conf *conf, const char *
     if (!child_start(c, argv, child_cores().measured))
         return false;
     snprintf(c->addr, sizeof(c->addr), "127.0.0.1:%u", port);
-    if (listens(c))
+    if (is_up(c, conf, dir))
         return true;
     child_show_log(c);
     child_end(c);

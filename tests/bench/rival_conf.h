@@ -1,6 +1,6 @@
 /* tests/bench/rival_conf.h: proxies that want a file to tell them what to do.
  * The file is written into a folder of its own under TMPDIR and removed with it as soon as the
- * program listens. May touch: child, files. On trouble: one line on standard error and false.
+ * program is up. May touch: child, files. On trouble: one line on standard error and false.
  */
 #pragma once
 
@@ -12,6 +12,7 @@ struct rival_conf {
     /* Write it. `dir`: where the program may put what it has to. */
     void (*write)(FILE *to, unsigned port, const char *upstream, uint32_t clients, const char *dir);
     const char *flags[8]; /* before the file's path; "%d" is the folder's path */
+    const char *makes;    /* a file that it makes in the folder after it listens; NULL: none */
 };
 
 extern const struct rival_conf rival_conf_haproxy, rival_conf_nginx;
