@@ -47,8 +47,8 @@ HARD_aarch64 := -mbranch-protection=standard
 HARD := -fPIE -fstack-protector-strong -fstack-clash-protection $(HARD_$(shell uname -m))
 
 CFLAGS_ALL  := -std=c11 -D_GNU_SOURCE -g $(OPT) $(HARD) $(WARN) -ffp-contract=off \
-               -DAEGIS_VERSION='"$(VERSION)"' -I. $(PKG_CFLAGS) $(EXTRA)
-LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed \
+               -DAEGIS_VERSION='"$(VERSION)"' -pthread -I. $(PKG_CFLAGS) $(EXTRA)
+LDFLAGS_ALL := -pie -pthread $(filter -fsanitize%,$(EXTRA)) -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed \
                $(if $(SAN),$(SANITIZE))
 LIBS        := $(PKG_LIBS) -lm
 

@@ -28,8 +28,9 @@ static struct {
     enum log_format format;
 } sink = {"aegis", LOG_INFO, LOG_TEXT};
 
-/* Threads share the sites of the code they run; a line itself is one write. */
-static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Threads share the sites of the code they run, and a place in the file they write to: not every
+ * file moves on from one write to the next by itself when two write at once. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 
@@ -166,9 +167,11 @@ static void write_line(enum log_level level, const char *after, const char *fmt,
     line_put(&l, tail);
 
     ssize_t wrote;
+    pthread_mutex_lock(&lock);
     do {
         wrote = write(STDERR_FILENO, l.text, l.len);
     } while (wrote < 0 && errno == EINTR);
+    pthread_mutex_unlock(&lock);
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
@@ -188,7 +191,7 @@ static bool site_admits(struct log_site *site, char *after, size_t after_cap)
     int64_t second = clock_mono().ns / CLOCK_NS_PER_S;
     bool admitted;
 
-    pthread_mutex_lock(&sites_lock);
+    pthread_mutex_lock(&lock);
     if (second != site->window_s) {
         site->window_s = second;
         site->written = 0;
@@ -202,7 +205,7 @@ static bool site_admits(struct log_site *site, char *after, size_t after_cap)
     } else {
         site->suppressed++;
     }
-    pthread_mutex_unlock(&sites_lock);
+    pthread_mutex_unlock(&lock);
     return admitted;
 }
 

@@ -44,7 +44,7 @@ static void client_leave(struct client *c, enum client_end end)
 
     ASSERT(c->state == CLIENT_OPEN);
     c->state = CLIENT_ENDING;
-    all->open--;
+    clients_leave(all);
     wheel_clear(&all->wheel, c->slot);
     (*(uint64_t *)((char *)all->metrics + client_end_row[end].metric))++;
     if (end == CLIENT_END_EOF || end == CLIENT_END_RESET)
@@ -464,15 +464,15 @@ void client_start(struct client *c, struct stream *s)
 
     ASSERT(c->state == CLIENT_NEW);
     c->conn = s;
-    if (all->open >= all->limits.clients_max) {
+    if (!clients_enter(all)) {
         c->state = CLIENT_ENDING;
         all->metrics->refused_full++;
-        log_often(LOG_WARN, "client refused reason=full clients=%u peer=%s", all->open, c->peer);
+        log_often(LOG_WARN, "client refused reason=full clients=%u peer=%s", clients_open(all),
+                  c->peer);
         client_bye_write(c, PE_UNAVAILABLE, (struct span){0});
         return;
     }
     c->state = CLIENT_OPEN;
-    all->open++;
     all->metrics->accepted++;
     c->heard_ms = all->awake_ms;
     c->opened_ms = all->awake_ms;
@@ -482,5 +482,5 @@ void client_start(struct client *c, struct stream *s)
     const uint32_t next_ms = client_look(c);
     if (next_ms != WHEEL_NONE)
         wheel_set(&all->wheel, c->slot, next_ms);
-    log_often(LOG_DEBUG, "client connected peer=%s clients=%u", c->peer, all->open);
+    log_often(LOG_DEBUG, "client connected peer=%s clients=%u", c->peer, clients_open(all));
 }

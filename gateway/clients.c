@@ -6,11 +6,44 @@
 #include "common/err.h"
 #include "proto/protocol.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A PingResp around the largest payload, at most; its body is the PingReq's but for the numbers. */
 #define CLIENTS_SCRATCH_SLACK 64
+
+/* One more, unless there are `most`: exact, however many threads count. */
+static bool clients_count(_Atomic uint32_t *count, uint32_t most)
+{
+    uint32_t n = atomic_load_explicit(count, memory_order_relaxed);
+
+    while (n < most) {
+        if (atomic_compare_exchange_weak_explicit(count, &n, n + 1, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
+
+uint32_t clients_open(const struct clients *all)
+{
+    return atomic_load_explicit(&all->total->open, memory_order_relaxed);
+}
+
+bool clients_enter(struct clients *all)
+{
+    if (!clients_count(&all->total->open, all->limits.clients_max))
+        return false;
+    all->open++;
+    return true;
+}
+
+void clients_leave(struct clients *all)
+{
+    all->open--;
+    atomic_fetch_sub_explicit(&all->total->open, 1, memory_order_relaxed);
+}
 
 int clients_init(struct clients *all)
 {
@@ -18,6 +51,8 @@ int clients_init(struct clients *all)
     ASSERT(all->limits.clients_max + CLIENTS_REFUSED_MAX < 1u << CLIENT_SLOT_BITS);
     const uint32_t cap = all->limits.clients_max + CLIENTS_REFUSED_MAX;
 
+    if (!all->total)
+        all->total = &all->own;
     all->dead = WHEEL_NONE;
     all->scratch_cap = all->limits.frame_max + CLIENTS_SCRATCH_SLACK;
     all->scratch = malloc(all->scratch_cap);
@@ -36,10 +71,15 @@ void clients_fini(struct clients *all)
 {
     for (uint32_t slot = 0; all->by_slot && slot < all->slots.fresh; slot++) {
         struct client *c = all->by_slot[slot];
-        if (c && c->conn)
+        if (!c)
+            continue;
+        if (c->conn)
             all->conn->destroy(c->conn);
         free(c);
+        atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
     }
+    if (all->total)
+        atomic_fetch_sub_explicit(&all->total->open, all->open, memory_order_relaxed);
     free(all->by_slot);
     free(all->scratch);
     all->by_slot = NULL;
@@ -52,15 +92,17 @@ void clients_fini(struct clients *all)
 int clients_add(struct clients *all, const char *peer, struct client **out)
 {
     uint32_t slot, gen;
-    const int r = slots_take(&all->slots, &slot, &gen);
-    if (r != 0)
-        return r;
 
+    if (!clients_count(&all->total->live, all->slots.cap))
+        return E_FULL;
+    const int r = slots_take(&all->slots, &slot, &gen);
     const size_t peer_bytes = strlen(peer) + 1;
-    struct client *c = calloc(1, offsetof(struct client, peer) + peer_bytes);
+    struct client *c = r == 0 ? calloc(1, offsetof(struct client, peer) + peer_bytes) : NULL;
     if (!c) {
-        slots_give(&all->slots, slot, gen);
-        return E_NOMEM;
+        if (r == 0)
+            slots_give(&all->slots, slot, gen);
+        atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
+        return r == 0 ? E_NOMEM : r;
     }
     c->home = all;
     c->slot = slot & ((1u << CLIENT_SLOT_BITS) - 1);
@@ -78,6 +120,7 @@ static void clients_free(struct clients *all, struct client *c)
 
     all->by_slot[slot] = NULL;
     slots_give(&all->slots, slot, all->slots.gen[slot]);
+    atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
     free(c);
 }
 

@@ -44,6 +44,12 @@ struct clients_world {
     void (*gone)(void *arg, struct client *c);
 };
 
+/* What the limits are held against: shared by the threads of a process, whose limits are one. */
+struct clients_total {
+    _Atomic uint32_t open; /* clients that are served */
+    _Atomic uint32_t live; /* connections, those that are ending among them */
+};
+
 struct clients {
     struct clients_limits limits;
     const struct transport_ops *transport; /* borrowed, as all below */
@@ -53,6 +59,8 @@ struct clients {
     const struct clients_world *world;
     void *world_arg;
     struct gateway_metrics *metrics;
+    struct clients_total *total; /* NULL before clients_init: `own` */
+    struct clients_total own;
 
     struct slots slots;
     struct client **by_slot; /* [slots.cap] owned */
@@ -60,7 +68,7 @@ struct clients {
     uint8_t *scratch; /* [scratch_cap] a body that we write ourselves */
     size_t scratch_cap;
     uint32_t dead;      /* first slot to be reaped; WHEEL_NONE: none */
-    uint32_t open;      /* clients that are served */
+    uint32_t open;      /* clients that are served here */
     uint32_t awake_ms;  /* time in which we could have listened; see clients_step */
     uint32_t turned_ms; /* up to where the wheel has been turned */
     bool world_up;      /* requests can be forwarded; kept by the relay */
@@ -70,6 +78,12 @@ struct clients {
 /* `all` comes with limits, transport, conn, ops and metrics filled in, the rest zero; `world` may
  * be set later, before the first client. E_NOMEM. */
 int clients_init(struct clients *all) MUST_CHECK;
+/* Clients that are served, in all threads. */
+uint32_t clients_open(const struct clients *all);
+/* One more of them, unless there are `clients_max`. For client.c. */
+bool clients_enter(struct clients *all);
+/* One less. For client.c. */
+void clients_leave(struct clients *all);
 /* Every connection ends at once. */
 void clients_fini(struct clients *all);
 

@@ -29,6 +29,7 @@
 /* Descriptors that are not for clients, of few at most a quarter: standard streams, loop, listener,
  * link, operators. */
 #define GATEWAY_DESCRIPTORS    (16 + HTTP_CONNECTIONS_MAX)
+#define GATEWAY_DESCRIPTORS_TH 8       /* more for each further thread */
 #define GATEWAY_READ_MAX       65536   /* bytes of one client in one turn, about */
 #define GATEWAY_LINK_KEEP      262144  /* bytes of the link's queue that stay allocated */
 #define GATEWAY_CLIENTS_MAX    1000000 /* with -max-clients 0 */
@@ -50,7 +51,9 @@ struct gateway {
     struct mono stepped; /* when the last step was */
     struct mono awake;   /* time in which we could listen */
     struct mono drain_end;
+    struct gateway_place place;
     bool draining;
+    bool over; /* drained: told once */
     char id[LINK_ID_MAX];
 };
 
@@ -119,16 +122,27 @@ static const struct uplink_ops gateway_uplink_ops = {
 
 /* --- time ---------------------------------------------------------------------------------- */
 
+static void gateway_over(struct gateway *g)
+{
+    if (g->over)
+        return;
+    g->over = true;
+    if (g->place.over)
+        g->place.over(g->place.arg);
+    else
+        loop_stop(g->loop);
+}
+
 static void gateway_drain_step(struct gateway *g)
 {
     /* The link goes last: the world has heard of every client's end by then. */
     if (g->clients.slots.live == 0 && g->uplink.state != UPLINK_ENDING && !uplink_over(&g->uplink))
         uplink_finish(&g->uplink, GATEWAY_LINK_FINISH_NS);
     if (uplink_over(&g->uplink)) {
-        loop_stop(g->loop);
-    } else if (clock_since(g->stepped, g->drain_end) >= 0) {
+        gateway_over(g);
+    } else if (!g->over && clock_since(g->stepped, g->drain_end) >= 0) {
         log_line(LOG_WARN, "drain took too long clients=%u", g->clients.slots.live);
-        loop_stop(g->loop);
+        gateway_over(g);
     }
 }
 
@@ -151,6 +165,8 @@ static void gateway_step(void *arg)
     if (g->draining)
         gateway_drain_step(g);
     loop_timer_arm(g->timer, GATEWAY_STEP_NS);
+    if (g->place.stepped)
+        g->place.stepped(g->place.arg);
 }
 
 /* --- drain --------------------------------------------------------------------------------- */
@@ -162,7 +178,6 @@ void gateway_drain(struct gateway *g)
     g->draining = true;
     const int64_t limit_ns = g->config->drain_timeout_ns;
     g->drain_end = clock_add(loop_now(g->loop), limit_ns != 0 ? limit_ns : GATEWAY_FOREVER_NS);
-    log_line(LOG_INFO, "draining clients=%u", g->clients.open);
     listener_stop(&g->listener);
     clients_bye(&g->clients, PE_SHUTTING_DOWN, CLIENT_END_DRAIN);
 }
@@ -178,7 +193,7 @@ const char *gateway_unready(const struct gateway *g)
         return "draining";
     if (!listener_accepting(&g->listener))
         return "out of descriptors";
-    if (g->clients.open >= g->clients.limits.clients_max)
+    if (clients_open(&g->clients) >= g->clients.limits.clients_max)
         return "full";
     return uplink_ready(&g->uplink) ? NULL : "world away";
 }
@@ -191,24 +206,28 @@ static uint32_t gateway_limit_ms(int64_t ns)
 }
 
 /* How many connections there are descriptors for; 0 descriptors: nobody knows. */
-static uint64_t gateway_room(uint64_t descriptors)
+static uint64_t gateway_room(const struct gateway *g)
 {
+    const uint64_t descriptors = g->metrics.descriptors_max;
+    const uint64_t threads = g->place.count;
+    const uint64_t ours = GATEWAY_DESCRIPTORS + (threads - 1) * GATEWAY_DESCRIPTORS_TH;
+
     if (descriptors == 0)
         return GATEWAY_CLIENTS_MAX;
     const uint64_t few = descriptors / 4;
-    return descriptors - (few < GATEWAY_DESCRIPTORS ? few : GATEWAY_DESCRIPTORS);
+    return descriptors - (few < ours ? few : ours);
 }
 
 static void gateway_limits(struct gateway *g)
 {
     const struct gateway_config *config = g->config;
     struct clients_limits *limits = &g->clients.limits;
-    const uint64_t room = gateway_room(g->metrics.descriptors_max);
+    const uint64_t room = gateway_room(g);
     uint64_t clients = config->max_clients;
 
     if (clients == 0)
         clients = room < GATEWAY_CLIENTS_MAX ? room : GATEWAY_CLIENTS_MAX;
-    else if (clients > room)
+    else if (clients > room && g->place.index == 0)
         log_line(LOG_WARN,
                  "-max-clients is above what descriptors allow clients=%" PRIu64
                  " descriptors=%" PRIu64,
@@ -242,6 +261,7 @@ static int gateway_init_parts(struct gateway *g)
     all->ops = &gateway_clients_ops;
     all->ops_arg = g;
     all->metrics = &g->metrics;
+    all->total = g->place.total;
     int r = clients_init(all);
     if (r == 0)
         r = relay_init(&g->relay, all, u, &g->metrics);
@@ -250,7 +270,10 @@ static int gateway_init_parts(struct gateway *g)
 
     uint64_t seed;
     rng_secret(&seed, sizeof(seed));
-    snprintf(g->id, sizeof(g->id), "gateway-%ld-%08x", (long)getpid(), (unsigned)(seed >> 32));
+    const int id_bytes =
+        snprintf(g->id, sizeof(g->id), "gateway-%ld-%08x", (long)getpid(), (unsigned)(seed >> 32));
+    if (g->place.count > 1)
+        snprintf(g->id + id_bytes, sizeof(g->id) - (size_t)id_bytes, "-%u", g->place.index);
     u->upstream = g->config->upstream;
     u->id = span_text(g->id);
     u->silence_ns = g->config->link_timeout_ns;
@@ -264,8 +287,16 @@ static int gateway_init_parts(struct gateway *g)
     return r;
 }
 
-int gateway_create(struct loop *loop, const struct gateway_config *config, struct gateway **out,
-                   char *why, size_t why_cap)
+static enum listener_port gateway_port(const struct gateway_place *place)
+{
+    if (place->count == 1)
+        return LISTENER_ALONE;
+    return place->listen ? LISTENER_BESIDE : LISTENER_FIRST;
+}
+
+int gateway_create(struct loop *loop, const struct gateway_config *config,
+                   const struct gateway_place *place, struct gateway **out, char *why,
+                   size_t why_cap)
 {
     struct gateway *g = calloc(1, sizeof(*g));
     if (!g) {
@@ -274,6 +305,9 @@ int gateway_create(struct loop *loop, const struct gateway_config *config, struc
     }
     g->config = config;
     g->loop = loop;
+    g->place = *place;
+    if (g->place.count == 0)
+        g->place.count = 1;
     g->reap = (struct loop_deferred){.fn = gateway_reap, .arg = g};
     g->metrics.descriptors_max = net_raise_descriptors();
     gateway_limits(g);
@@ -295,8 +329,9 @@ int gateway_create(struct loop *loop, const struct gateway_config *config, struc
         .sndbuf = config->sndbuf < INT_MAX ? (int)config->sndbuf : INT_MAX,
     };
     char cause[NET_TEXT_MAX + 128];
-    r = listener_init(&g->listener, loop, &g->clients, config->listen, &limits,
-                      gateway_room(g->metrics.descriptors_max), cause, sizeof(cause));
+    r = listener_init(&g->listener, loop, &g->clients,
+                      place->listen ? place->listen : config->listen, gateway_port(&g->place),
+                      &limits, gateway_room(g), cause, sizeof(cause));
     if (r != 0) {
         snprintf(why, why_cap, "-listen: %s", cause);
         gateway_destroy(g);
@@ -328,16 +363,23 @@ const char *gateway_addr(const struct gateway *g)
 
 const struct gateway_metrics *gateway_metrics_now(struct gateway *g)
 {
-    struct gateway_metrics *m = &g->metrics;
     const struct clients_sum sum = clients_summed(&g->clients);
 
+    g->metrics.clients_slow = sum.slow;
+    g->metrics.queue_bytes = sum.queued;
+    g->metrics.queue_most_bytes = sum.queued_most;
+    return gateway_metrics_soon(g);
+}
+
+const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
+{
+    struct gateway_metrics *m = &g->metrics;
+
+    m->threads = 1;
     m->accepting = listener_accepting(&g->listener);
     m->clients = g->clients.open;
     m->clients_max = g->clients.limits.clients_max;
-    m->clients_slow = sum.slow;
     m->sessions = g->relay.sessions;
-    m->queue_bytes = sum.queued;
-    m->queue_most_bytes = sum.queued_most;
     m->link_ready = uplink_ready(&g->uplink);
     m->link_queue_bytes = g->uplink.conn ? stream_queued(g->uplink.conn) : 0;
     m->reading_paused = g->clients.paused;

@@ -1,4 +1,5 @@
 /* gateway/gateway.h: one gateway, put together: listener, clients, relay, uplink, one timer.
+ * In one thread: where a process has several, each has one of these (see crew.h).
  * May touch: common, everything in gateway. Never: flags' text, signals (that is main).
  * On trouble: only the start can fail; later trouble is some client's or the link's.
  */
@@ -9,11 +10,23 @@
 #include "gateway/gateway_opts.h"
 
 struct gateway;
+struct clients_total;
+
+/* One of several in a process, each in a thread of its own. All zero: there are no others. */
+struct gateway_place {
+    uint32_t index, count;       /* of this one, and how many there are; count 0 is 1 */
+    const char *listen;          /* where the first one listens; NULL: this is it. Borrowed */
+    struct clients_total *total; /* what all have together; NULL: count is 1. Borrowed */
+    void (*stepped)(void *arg);  /* called every 100 ms, in this gateway's thread; NULL: not */
+    void (*over)(void *arg);     /* drained; in this gateway's thread. NULL: the loop is stopped */
+    void *arg;
+};
 
 /* Borrows `loop` and `config`. Listens at once, dials at the first turn. `why` gets one line that
  * starts with the flag at fault: E_ADDR, E_IO, E_NOMEM. */
-int gateway_create(struct loop *loop, const struct gateway_config *config, struct gateway **out,
-                   char *why, size_t why_cap) MUST_CHECK;
+int gateway_create(struct loop *loop, const struct gateway_config *config,
+                   const struct gateway_place *place, struct gateway **out, char *why,
+                   size_t why_cap) MUST_CHECK;
 /* Every connection ends at once. Call one more loop_turn before loop_destroy: what ended is freed
  * at its end. NULL is fine. */
 void gateway_destroy(struct gateway *g);
@@ -21,13 +34,15 @@ void gateway_destroy(struct gateway *g);
 /* Where it listens, with the port that was chosen. */
 const char *gateway_addr(const struct gateway *g);
 
-/* Stop accepting, Bye 17 to every client, then close the link; stops the loop when that is done,
- * or by -drain-timeout. */
+/* Stop accepting, Bye 17 to every client, then close the link; the loop is stopped, or `over` is
+ * called, when that is done, or by -drain-timeout. */
 void gateway_drain(struct gateway *g);
 bool gateway_draining(const struct gateway *g);
 
 /* NULL: a client that comes now is served. Else what stands against it, in a few words. */
 const char *gateway_unready(const struct gateway *g);
 
-/* The counters, with gauges as of now. */
+/* The counters, with gauges as of now. Cost: a look at each client. */
 const struct gateway_metrics *gateway_metrics_now(struct gateway *g);
+/* The same, but what is queued for clients is as of the last gateway_metrics_now. */
+const struct gateway_metrics *gateway_metrics_soon(struct gateway *g);

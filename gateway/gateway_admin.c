@@ -16,7 +16,7 @@
 #define BUILD_HELP "What runs here"
 
 struct gateway_admin {
-    struct gateway *gateway;
+    struct crew *crew;
     struct http *http;
 };
 
@@ -33,7 +33,7 @@ static void write_build(FILE *to)
 static int page_metrics(void *arg, FILE *to)
 {
     struct gateway_admin *a = arg;
-    struct gateway_metrics m = *gateway_metrics_now(a->gateway);
+    struct gateway_metrics m = *crew_metrics(a->crew);
     const struct http_counts counts = http_counted(a->http);
 
     m.admin_answered = counts.answered;
@@ -47,15 +47,17 @@ static int page_metrics(void *arg, FILE *to)
 
 static int page_health(void *arg, FILE *to)
 {
-    (void)arg;
-    fputs("ok\n", to);
-    return 200;
+    const struct gateway_admin *a = arg;
+    const char *hung = crew_hung(a->crew);
+
+    fprintf(to, "%s\n", hung ? hung : "ok");
+    return hung ? 503 : 200;
 }
 
 static int page_ready(void *arg, FILE *to)
 {
     const struct gateway_admin *a = arg;
-    const char *reason = gateway_unready(a->gateway);
+    const char *reason = crew_unready(a->crew);
 
     fprintf(to, "%s\n", reason ? reason : "ready");
     return reason ? 503 : 200;
@@ -67,7 +69,7 @@ static const struct http_route routes[] = {
     {"/readyz", PLAIN_TYPE, page_ready},
 };
 
-int gateway_admin_create(struct loop *l, const char *addr, struct gateway *g,
+int gateway_admin_create(struct loop *l, const char *addr, struct crew *crew,
                          struct gateway_admin **out, char *why, size_t why_cap)
 {
     struct gateway_admin *a = calloc(1, sizeof(*a));
@@ -76,7 +78,7 @@ int gateway_admin_create(struct loop *l, const char *addr, struct gateway *g,
         snprintf(why, why_cap, "%s", err_text(E_NOMEM));
         return E_NOMEM;
     }
-    a->gateway = g;
+    a->crew = crew;
     const struct http_config c = {
         .addr = addr,
         .routes = routes,

@@ -1,19 +1,19 @@
 /* gateway/gateway_admin.h: what operators see: metrics and health, on a listener of their own.
  *   /metrics   Prometheus text
- *   /healthz   200 while the loop turns
+ *   /healthz   200 while every thread turns, else 503
  *   /readyz    200 while clients may come and be served, else 503 and the reason
  * Reads the gateway and changes nothing. May touch: common, common/io/http, gateway.
  */
 #pragma once
 
 #include "common/io/loop.h"
-#include "gateway/gateway.h"
+#include "gateway/crew.h"
 
 struct gateway_admin;
 
-/* Borrows `g`. `addr` as http_addr_read takes it. `why` gets one line without newline: E_ADDR,
+/* Borrows `crew`. `addr` as http_addr_read takes it. `why` gets one line without newline: E_ADDR,
  * E_IO, E_NOMEM. */
-int gateway_admin_create(struct loop *l, const char *addr, struct gateway *g,
+int gateway_admin_create(struct loop *l, const char *addr, struct crew *crew,
                          struct gateway_admin **out, char *why, size_t why_cap) MUST_CHECK;
 /* Where it listens, with the port that the kernel chose. */
 const char *gateway_admin_addr(const struct gateway_admin *a);

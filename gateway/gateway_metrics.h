@@ -13,3 +13,6 @@ struct gateway_metrics {
 
 extern const struct metric gateway_metrics_table[];
 extern const size_t gateway_metrics_n;
+
+/* Add another thread's numbers: sums, but for limits of the process, the most and "all do". */
+void gateway_metrics_merge(struct gateway_metrics *sum, const struct gateway_metrics *more);

@@ -21,6 +21,7 @@
 #define CLIENTS_MAX   1000000
 #define QUEUE_MIN     1024
 #define LINK_SOFT_MIN 65536
+#define THREADS_MAX   64
 
 /* clang-format off */
 const struct opt gateway_opts[] = {
@@ -80,6 +81,9 @@ const struct opt gateway_opts[] = {
     {.name = "link-queue-hard", .type = OPT_BYTES, .offset = FIELD(link_queue_hard),
      .def = "64MiB", .unit = "bytes", .min = LINK_SOFT_MIN, .max = QUEUE_MAX, .zero_off = true,
      .help = "bytes queued for the world at most; past it the link is closed"},
+    {.name = "threads", .type = OPT_UINT, .offset = FIELD(threads), .def = "1", .unit = "",
+     .min = 1, .max = THREADS_MAX,
+     .help = "threads that serve clients, each with a link of its own to the world"},
     {.name = "log-level", .type = OPT_CHOICE, .offset = FIELD(log_level), .def = "info",
      .unit = "", .choices = "debug|info|warn|error|off", .help = "least level that is written"},
     {.name = "log-format", .type = OPT_CHOICE, .offset = FIELD(log_format), .def = "text",

@@ -27,6 +27,8 @@ struct gateway_config {
     uint64_t sndbuf;                           /* bytes; 0: the kernel's choice */
     uint64_t link_queue_soft, link_queue_hard; /* bytes; 0: off */
 
+    uint64_t threads; /* >= 1 */
+
     int log_level;  /* enum log_level */
     int log_format; /* enum log_format */
 };

@@ -37,18 +37,18 @@ static void listener_paused(void *arg, bool on, int err)
 
     l->paused = on;
     if (!on) {
-        log_often(LOG_INFO, "accepting again clients=%u", l->clients->open);
+        log_often(LOG_INFO, "accepting again clients=%u", clients_open(l->clients));
         return;
     }
     l->clients->metrics->accept_pauses++;
     log_often(LOG_WARN, "accepting paused error=\"%s\" clients=%u", strerror(err),
-              l->clients->open);
+              clients_open(l->clients));
 }
 
 static bool listener_room(void *arg)
 {
     const struct listener *l = arg;
-    return l->clients->slots.live < l->connections_max;
+    return l->clients->total->live < l->connections_max;
 }
 
 static const struct net_listener_ops listener_ops = {
@@ -58,8 +58,8 @@ static const struct net_listener_ops listener_ops = {
 };
 
 int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
-                  const struct stream_limits *limits, uint64_t connections_max, char *why,
-                  size_t why_cap)
+                  enum listener_port port, const struct stream_limits *limits,
+                  uint64_t connections_max, char *why, size_t why_cap)
 {
     *l = (struct listener){
         .loop = loop,
@@ -67,7 +67,10 @@ int listener_init(struct listener *l, struct loop *loop, struct clients *clients
         .limits = *limits,
         .connections_max = connections_max,
     };
-    return net_listen(loop, addr, &listener_ops, l, &l->net, why, why_cap);
+    if (port == LISTENER_ALONE)
+        return net_listen(loop, addr, &listener_ops, l, &l->net, why, why_cap);
+    return net_listen_shared(loop, addr, port == LISTENER_FIRST, &listener_ops, l, &l->net, why,
+                             why_cap);
 }
 
 bool listener_accepting(const struct listener *l)

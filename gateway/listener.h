@@ -15,15 +15,18 @@ struct listener {
     struct clients *clients;     /* borrowed */
     struct net_listener *net;    /* NULL: stopped */
     bool paused;                 /* out of descriptors or memory */
-    uint64_t connections_max;    /* at once; further ones wait with the kernel */
+    uint64_t connections_max;    /* at once, in all threads; further ones wait with the kernel */
     struct stream_limits limits; /* of each client's connection */
 };
+
+/* How the port is taken: alone, or by one listener in each of several threads. */
+enum listener_port { LISTENER_ALONE, LISTENER_FIRST, LISTENER_BESIDE };
 
 /* `limits` is copied. At `connections_max`, those that are ending among them, accepting pauses: the
  * link and operators need descriptors too. `why` gets one line on error: E_ADDR, E_IO, E_NOMEM. */
 int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
-                  const struct stream_limits *limits, uint64_t connections_max, char *why,
-                  size_t why_cap) MUST_CHECK;
+                  enum listener_port port, const struct stream_limits *limits,
+                  uint64_t connections_max, char *why, size_t why_cap) MUST_CHECK;
 /* Are connections taken just now? */
 bool listener_accepting(const struct listener *l);
 /* Stop accepting. What was accepted stays, and still borrows `l`. */

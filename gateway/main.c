@@ -20,7 +20,7 @@ enum { EXIT_CLEAN = 0, EXIT_TROUBLE = 1 };
 /* What the signals act on. */
 struct gateway_run {
     struct loop *loop;
-    struct gateway *gateway;
+    struct crew *crew;
     struct gateway_admin *admin; /* NULL: off */
     struct notify *notify;       /* NULL: no service manager */
     int status;
@@ -31,18 +31,18 @@ static void gateway_signalled(void *arg, int signo)
     struct gateway_run *run = arg;
 
     log_line(LOG_INFO, "signal name=%s", sigabbrev_np(signo));
-    if (!gateway_draining(run->gateway)) {
+    if (!crew_draining(run->crew)) {
         notify_stopping(run->notify);
-        gateway_drain(run->gateway);
+        crew_drain(run->crew);
         return;
     }
     run->status = EXIT_TROUBLE;
     loop_stop(run->loop);
 }
 
-static void gateway_log_books(struct gateway *g)
+static void gateway_log_books(struct crew *crew)
 {
-    const struct gateway_metrics *m = gateway_metrics_now(g);
+    const struct gateway_metrics *m = crew_metrics(crew);
 
     log_line(LOG_INFO,
              "ended accepted=%llu frames_in=%llu frames_out=%llu link_frames_in=%llu "
@@ -65,7 +65,7 @@ static int gateway_start_admin(struct gateway_run *run, const struct gateway_con
     if (config->admin[0] == '\0')
         return 0;
     const int r =
-        gateway_admin_create(run->loop, config->admin, run->gateway, &run->admin, why, sizeof(why));
+        gateway_admin_create(run->loop, config->admin, run->crew, &run->admin, why, sizeof(why));
     if (r != 0)
         run->status = gateway_complain("-admin: ", why);
     return r;
@@ -80,13 +80,16 @@ static void gateway_run(struct gateway_run *run)
         r = loop_signal_create(run->loop, SIGINT, gateway_signalled, run, &interrupt);
     if (r == 0)
         r = notify_create(run->loop, &run->notify);
+    if (r == 0)
+        r = crew_start(run->crew);
     if (r == 0) {
-        log_line(LOG_INFO, "listening on %s", gateway_addr(run->gateway));
+        log_line(LOG_INFO, "listening on %s", crew_addr(run->crew));
         if (run->admin)
             log_line(LOG_INFO, "admin on %s", gateway_admin_addr(run->admin));
         notify_ready(run->notify);
         loop_run(run->loop);
-        gateway_log_books(run->gateway);
+        crew_stop(run->crew);
+        gateway_log_books(run->crew);
     } else {
         run->status = gateway_complain("cannot start: ", err_text(r));
     }
@@ -100,12 +103,12 @@ static int gateway_serve(struct loop *loop, const struct gateway_config *config)
     struct gateway_run run = {.loop = loop, .status = EXIT_CLEAN};
     char why[GATEWAY_WHY_MAX];
 
-    if (gateway_create(loop, config, &run.gateway, why, sizeof(why)) != 0)
+    if (crew_create(loop, config, &run.crew, why, sizeof(why)) != 0)
         return gateway_complain("", why);
     if (gateway_start_admin(&run, config) == 0)
         gateway_run(&run);
     gateway_admin_destroy(run.admin);
-    gateway_destroy(run.gateway);
+    crew_destroy(run.crew);
     loop_turn(loop, 0); /* frees the streams that ended just now */
     return run.status;
 }

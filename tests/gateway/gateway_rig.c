@@ -63,13 +63,12 @@ void rig_start(const char *flag, ...)
                  OPTS_OK, "%s", why);
     cr_assert_eq(gateway_opts_check(&rig.config, why, sizeof(why)), 0, "%s", why);
     cr_assert_eq(loop_create(&rig.loop), 0);
-    cr_assert_eq(gateway_create(rig.loop, &rig.config, &rig.gateway, why, sizeof(why)), 0, "%s",
-                 why);
+    cr_assert_eq(crew_create(rig.loop, &rig.config, &rig.crew, why, sizeof(why)), 0, "%s", why);
 }
 
 void rig_stop(void)
 {
-    gateway_destroy(rig.gateway);
+    crew_destroy(rig.crew);
     loop_turn(rig.loop, 0);
     loop_destroy(rig.loop);
     opts_destroy(rig.opts);
@@ -78,7 +77,7 @@ void rig_stop(void)
 
 const struct gateway_metrics *rig_metrics(void)
 {
-    return gateway_metrics_now(rig.gateway);
+    return crew_metrics(rig.crew);
 }
 
 void rig_until(const uint64_t *metric, uint64_t at_least)
@@ -94,7 +93,7 @@ void rig_until(const uint64_t *metric, uint64_t at_least)
 
 int rig_connect_narrow(int rcvbuf)
 {
-    const char *port = strrchr(gateway_addr(rig.gateway), ':') + 1;
+    const char *port = strrchr(crew_addr(rig.crew), ':') + 1;
     const int fd = tcp((uint16_t)strtoul(port, NULL, 10), rcvbuf);
 
     fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -194,6 +193,7 @@ int rig_world_accept(void)
     uint8_t bytes[256];
     struct link_frame f;
     struct span_writer w = span_writer_of(bytes, sizeof(bytes));
+    const uint64_t ups = rig_metrics()->link_ups;
     int fd = -1;
 
     for (int i = 0; i < RIG_TURNS_MAX && fd < 0; i++) {
@@ -205,6 +205,6 @@ int rig_world_accept(void)
     cr_assert_eq(f.kind, LINK_HELLO);
     link_write_hello(&w, span_text("w"), (struct span){0});
     rig_send(fd, bytes, w.len);
-    rig_until(&rig_metrics()->link_ready, 1);
+    rig_until(&rig_metrics()->link_ups, ups + 1);
     return fd;
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "gateway/gateway.h"
+#include "gateway/crew.h"
 #include "tests/gateway/fake.h"
 
 #define RIG_TURN_NS   (20 * CLOCK_NS_PER_MS)
@@ -12,7 +12,7 @@
 
 struct gateway_rig {
     struct loop *loop;
-    struct gateway *gateway;
+    struct crew *crew;
     struct gateway_config config;
     struct opts *opts;
     int world_listener;

@@ -1,5 +1,5 @@
 /* tests/gateway/test_gateway.c: a whole gateway on a loop, with real sockets on loopback. */
-#include "gateway/gateway.h"
+#include "gateway/crew.h"
 
 #include "common/err.h"
 #include "proto/frame.h"
@@ -150,7 +150,7 @@ Test(gateway, a_drain_says_17_to_all_and_ends_the_link_last) /* CASES F01 */
         cr_assert_eq(send(fd[i], frame, n, 0), (ssize_t)n);
     }
     rig_until(&rig_metrics()->sessions, 3);
-    gateway_drain(rig.gateway);
+    crew_drain(rig.crew);
     for (int i = 0; i < clients; i++) {
         rig_expect_bye(fd[i], PE_SHUTTING_DOWN);
         close(fd[i]);
@@ -175,7 +175,7 @@ Test(gateway, a_drain_ends_by_its_deadline_whoever_is_deaf)
     const int client = rig_connect();
     rig_until(&rig_metrics()->clients, 1);
     const struct mono from = clock_mono();
-    gateway_drain(rig.gateway);
+    crew_drain(rig.crew);
     while (!loop_stopped(rig.loop))
         loop_turn(rig.loop, RIG_TURN_NS);
     cr_assert_lt(clock_since(clock_mono(), from), CLOCK_NS_PER_S);
@@ -192,8 +192,10 @@ Test(gateway, a_port_in_use_is_named_with_its_flag) /* CASES F02 */
 
     rig_start(NULL);
     same = rig.config;
-    same.listen = gateway_addr(rig.gateway);
-    cr_assert_eq(gateway_create(rig.loop, &same, &second, why, sizeof(why)), E_IO);
+    same.listen = crew_addr(rig.crew);
+    cr_assert_eq(
+        gateway_create(rig.loop, &same, &(struct gateway_place){0}, &second, why, sizeof(why)),
+        E_IO);
     cr_assert(strstr(why, "-listen: "), "%s", why);
     cr_assert(strstr(why, same.listen), "%s", why);
     rig_stop();

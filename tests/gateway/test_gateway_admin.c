@@ -19,9 +19,8 @@ static void start(const char *flag)
     char why[256];
 
     rig_start(flag, NULL);
-    cr_assert_eq(
-        gateway_admin_create(rig.loop, "127.0.0.1:0", rig.gateway, &admin, why, sizeof(why)), 0,
-        "%s", why);
+    cr_assert_eq(gateway_admin_create(rig.loop, "127.0.0.1:0", rig.crew, &admin, why, sizeof(why)),
+                 0, "%s", why);
 }
 
 static void stop(void)
@@ -117,7 +116,7 @@ Test(gateway_admin, it_is_ready_while_the_world_is_there_and_clients_may_come)
     close(world);
     rig_until(&rig_metrics()->link_losses, 1);
     cr_expect(says("/readyz", "503", "world away\n"), "%s", reply);
-    gateway_drain(rig.gateway);
+    crew_drain(rig.crew);
     cr_expect(says("/readyz", "503", "draining\n"), "%s", reply);
     cr_expect(says("/healthz", "200", "ok\n"), "%s", reply);
     cr_expect_eq(strncmp(get("/"), "HTTP/1.1 404 ", 13), 0, "%s", reply);
@@ -141,8 +140,8 @@ Test(gateway_admin, an_address_that_cannot_be_had_is_named)
     char why[256];
 
     start(NULL);
-    cr_expect_eq(gateway_admin_create(rig.loop, gateway_admin_addr(admin), rig.gateway, &second,
-                                      why, sizeof(why)),
+    cr_expect_eq(gateway_admin_create(rig.loop, gateway_admin_addr(admin), rig.crew, &second, why,
+                                      sizeof(why)),
                  E_IO);
     cr_expect(strstr(why, gateway_admin_addr(admin)), "%s", why);
     stop();

@@ -197,11 +197,11 @@ Test(gateway_limits, descriptors) /* CASES D05 */
     int world = rig_world_accept();
     const int first = rig_connect();
     rig_until(&rig_metrics()->accepted, 1);
-    cr_assert_gt(write(h.pipe, gateway_addr(rig.gateway), strlen(gateway_addr(rig.gateway))), 0);
+    cr_assert_gt(write(h.pipe, crew_addr(rig.crew), strlen(crew_addr(rig.crew))), 0);
     rig_until(&rig_metrics()->accept_pauses, 1);
     cr_assert_eq(rig_metrics()->accepting, 0);
     cr_assert_eq(rig_metrics()->accepted, 96, "the rest is for link and operators");
-    cr_assert_str_eq(gateway_unready(rig.gateway), "out of descriptors");
+    cr_assert_str_eq(crew_unready(rig.crew), "out of descriptors");
 
     rig_send_request(first, CMD_PING_REQ, 1);
     cr_assert_eq(rig_read_message(first, CMD_PING_RESP)->seq, 1, "who is there is served");

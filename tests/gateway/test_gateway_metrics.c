@@ -42,3 +42,39 @@ Test(gateway_metrics, counters_end_in_total_and_gauges_do_not)
         cr_assert_eq(total, m->kind == METRIC_COUNTER, "%s", m->name);
     }
 }
+
+Test(gateway_metrics, threads_add_up_but_for_limits_the_most_and_what_all_must_do)
+{
+    struct gateway_metrics a = {.frames_in = 3,
+                                .clients = 4,
+                                .threads = 1,
+                                .clients_max = 10,
+                                .descriptors_max = 100,
+                                .accepting = 1,
+                                .link_ready = 1,
+                                .queue_bytes = 8,
+                                .queue_most_bytes = 5};
+    struct gateway_metrics b = {.frames_in = 39,
+                                .clients = 2,
+                                .threads = 1,
+                                .clients_max = 10,
+                                .descriptors_max = 100,
+                                .accepting = 1,
+                                .reading_paused = 1,
+                                .queue_bytes = 9,
+                                .queue_most_bytes = 7,
+                                .admin_full = 1};
+
+    gateway_metrics_merge(&a, &b);
+    cr_assert_eq(a.frames_in, 42);
+    cr_assert_eq(a.clients, 6);
+    cr_assert_eq(a.threads, 2);
+    cr_assert_eq(a.clients_max, 10);
+    cr_assert_eq(a.descriptors_max, 100);
+    cr_assert_eq(a.accepting, 1);
+    cr_assert_eq(a.link_ready, 0, "not while one is away");
+    cr_assert_eq(a.reading_paused, 1);
+    cr_assert_eq(a.queue_bytes, 17);
+    cr_assert_eq(a.queue_most_bytes, 7);
+    cr_assert_eq(a.admin_full, 1);
+}

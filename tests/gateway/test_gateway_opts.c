@@ -100,7 +100,7 @@ Test(gateway_opts, values_that_make_no_sense_are_refused_by_name) /* CASES F02 *
         "-log-level=loud",
         "-log-format=xml",
         "-role=world",
-        "-threads=2",
+        "-threads=0",
         "-nonsense=1",
     };
     struct gateway_config c;

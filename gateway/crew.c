@@ -1,0 +1,296 @@
+/* gateway/crew.c: threads, and what is said between them.
+ * May touch: common, gateway, threads. On trouble: see crew.h.
+ */
+#include "gateway/crew.h"
+
+#include "common/err.h"
+#include "common/log.h"
+#include "gateway/clients.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CREW_SUM_STEPS 10                   /* steps between two looks at every client's queue */
+#define CREW_HUNG_NS   (5 * CLOCK_NS_PER_S) /* a thread that did not step for so long hangs */
+
+/* What the first thread tells another. */
+enum crew_order { CREW_SERVE, CREW_DRAIN, CREW_STOP };
+
+/* One of the gateways. */
+struct crew_gate {
+    struct crew *crew;
+    struct gateway *gateway;
+    struct loop *loop;
+    struct loop_bell *bell; /* look at `order`; NULL: the first one's */
+    pthread_t thread;
+    bool running;         /* `thread` is there */
+    uint32_t steps;       /* its thread's */
+    _Atomic int order;    /* enum crew_order */
+    _Atomic bool over;    /* drained */
+    pthread_mutex_t lock; /* of the copies below */
+    struct gateway_metrics metrics;
+    const char *unready; /* NULL: it is ready */
+    struct mono stepped;
+};
+
+struct crew {
+    struct loop *loop; /* the first one's */
+    struct crew_gate *gates;
+    uint32_t n;
+    struct loop_bell *home; /* one more is over */
+    struct clients_total total;
+    struct gateway_metrics sum;
+    bool draining;
+};
+
+/* --- in a gateway's own thread -----------------------------------------------------------------
+ */
+
+/* Copy out what operators may ask for. */
+static void crew_publish(struct crew_gate *gate)
+{
+    const struct gateway_metrics *m = gate->steps++ % CREW_SUM_STEPS == 0
+                                          ? gateway_metrics_now(gate->gateway)
+                                          : gateway_metrics_soon(gate->gateway);
+    const char *unready = gateway_unready(gate->gateway);
+
+    pthread_mutex_lock(&gate->lock);
+    gate->metrics = *m;
+    gate->unready = unready;
+    gate->stepped = loop_now(gate->loop);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+static void crew_on_step(void *arg)
+{
+    crew_publish(arg);
+}
+
+static void crew_look(void *arg);
+
+static void crew_on_over(void *arg)
+{
+    struct crew_gate *gate = arg;
+
+    atomic_store(&gate->over, true);
+    if (gate->bell)
+        loop_bell_ring(gate->crew->home);
+    else
+        crew_look(gate->crew);
+}
+
+static void crew_on_bell(void *arg)
+{
+    struct crew_gate *gate = arg;
+    const int order = atomic_load(&gate->order);
+
+    if (order == CREW_STOP)
+        loop_stop(gate->loop);
+    else if (order == CREW_DRAIN)
+        gateway_drain(gate->gateway);
+}
+
+static void *crew_thread(void *arg)
+{
+    struct crew_gate *gate = arg;
+
+    loop_run(gate->loop);
+    return NULL;
+}
+
+/* --- in the first one's ------------------------------------------------------------------------
+ */
+
+static void crew_tell(struct crew_gate *gate, enum crew_order order)
+{
+    atomic_store(&gate->order, order);
+    loop_bell_ring(gate->bell);
+}
+
+/* All over? */
+static void crew_look(void *arg)
+{
+    struct crew *c = arg;
+
+    for (uint32_t i = 0; i < c->n; i++) {
+        if (!atomic_load(&c->gates[i].over))
+            return;
+    }
+    loop_stop(c->loop);
+}
+
+void crew_drain(struct crew *c)
+{
+    if (c->draining)
+        return;
+    c->draining = true;
+    log_line(LOG_INFO, "draining clients=%u", atomic_load(&c->total.open));
+    for (uint32_t i = 1; i < c->n; i++)
+        crew_tell(&c->gates[i], CREW_DRAIN);
+    gateway_drain(c->gates[0].gateway);
+}
+
+bool crew_draining(const struct crew *c)
+{
+    return c->draining;
+}
+
+const char *crew_addr(const struct crew *c)
+{
+    return gateway_addr(c->gates[0].gateway);
+}
+
+const char *crew_unready(const struct crew *c)
+{
+    const char *unready = gateway_unready(c->gates[0].gateway);
+
+    for (uint32_t i = 1; i < c->n && !unready; i++) {
+        struct crew_gate *gate = &c->gates[i];
+        pthread_mutex_lock(&gate->lock);
+        unready = gate->unready;
+        pthread_mutex_unlock(&gate->lock);
+    }
+    return unready;
+}
+
+const char *crew_hung(const struct crew *c)
+{
+    bool hung = false;
+
+    for (uint32_t i = 1; i < c->n; i++) {
+        struct crew_gate *gate = &c->gates[i];
+        if (!gate->running)
+            continue;
+        pthread_mutex_lock(&gate->lock);
+        hung = hung || clock_since(loop_now(c->loop), gate->stepped) > CREW_HUNG_NS;
+        pthread_mutex_unlock(&gate->lock);
+    }
+    return hung ? "a thread hangs" : NULL;
+}
+
+const struct gateway_metrics *crew_metrics(struct crew *c)
+{
+    c->sum = *gateway_metrics_now(c->gates[0].gateway);
+    for (uint32_t i = 1; i < c->n; i++) {
+        struct crew_gate *gate = &c->gates[i];
+        if (!gate->running) {
+            gateway_metrics_merge(&c->sum, gateway_metrics_now(gate->gateway));
+            continue;
+        }
+        pthread_mutex_lock(&gate->lock);
+        gateway_metrics_merge(&c->sum, &gate->metrics);
+        pthread_mutex_unlock(&gate->lock);
+    }
+    return &c->sum;
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+static int crew_add(struct crew *c, const struct gateway_config *config, char *why, size_t why_cap)
+{
+    struct crew_gate *gate = &c->gates[c->n];
+    const bool first = c->n == 0;
+    struct gateway_place place = {
+        .index = c->n,
+        .count = (uint32_t)config->threads,
+        .listen = first ? NULL : crew_addr(c),
+        .total = &c->total,
+        .stepped = first ? NULL : crew_on_step,
+        .over = crew_on_over,
+        .arg = gate,
+    };
+    int r = 0;
+
+    gate->crew = c;
+    gate->loop = c->loop;
+    pthread_mutex_init(&gate->lock, NULL);
+    if (!first) {
+        gate->loop = NULL;
+        r = loop_create(&gate->loop);
+        if (r == 0)
+            r = loop_bell_create(gate->loop, crew_on_bell, gate, &gate->bell);
+    }
+    c->n++;
+    if (r == 0)
+        return gateway_create(gate->loop, config, &place, &gate->gateway, why, why_cap);
+    snprintf(why, why_cap, "-threads: %s", err_text(r));
+    return r;
+}
+
+int crew_create(struct loop *loop, const struct gateway_config *config, struct crew **out,
+                char *why, size_t why_cap)
+{
+    struct crew *c = calloc(1, sizeof(*c));
+    int r = E_NOMEM;
+
+    if (c)
+        c->gates = calloc(config->threads, sizeof(*c->gates));
+    if (c && c->gates) {
+        c->loop = loop;
+        r = loop_bell_create(loop, crew_look, c, &c->home);
+    }
+    if (r != 0)
+        snprintf(why, why_cap, "%s", err_text(r));
+    for (uint64_t i = 0; i < config->threads && r == 0; i++)
+        r = crew_add(c, config, why, why_cap);
+    if (r != 0) {
+        crew_destroy(c);
+        return r;
+    }
+    *out = c;
+    return 0;
+}
+
+int crew_start(struct crew *c)
+{
+    sigset_t all, before;
+    int r = 0;
+
+    /* Signals are the first one's. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (uint32_t i = 1; i < c->n && r == 0; i++) {
+        struct crew_gate *gate = &c->gates[i];
+        crew_publish(gate);
+        r = pthread_create(&gate->thread, NULL, crew_thread, gate) == 0 ? 0 : E_IO;
+        gate->running = r == 0;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return r;
+}
+
+void crew_stop(struct crew *c)
+{
+    for (uint32_t i = 1; i < c->n; i++) {
+        if (c->gates[i].running)
+            crew_tell(&c->gates[i], CREW_STOP);
+    }
+    for (uint32_t i = 1; i < c->n; i++) {
+        if (c->gates[i].running)
+            pthread_join(c->gates[i].thread, NULL);
+        c->gates[i].running = false;
+    }
+}
+
+void crew_destroy(struct crew *c)
+{
+    if (!c)
+        return;
+    crew_stop(c);
+    for (uint32_t i = c->n; i-- > 0;) {
+        struct crew_gate *gate = &c->gates[i];
+        gateway_destroy(gate->gateway);
+        if (i > 0) {
+            loop_bell_destroy(gate->bell);
+            loop_destroy(gate->loop);
+        }
+        pthread_mutex_destroy(&gate->lock);
+    }
+    loop_bell_destroy(c->home);
+    free(c->gates);
+    free(c);
+}

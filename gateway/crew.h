@@ -1,0 +1,47 @@
+/* gateway/crew.h: the gateways of one process: one in each of -threads, with one port, one set of
+ * limits and one face to operators.
+ * Each thread has a loop, a listener on the shared port, a link to the world and its own clients;
+ * none waits for another. What they share is counted in struct clients_total; what is said across
+ * goes by a loop's bell; numbers are copied out every 100 ms. Everything here is called from the
+ * first one's thread. May touch: common, gateway, threads. Never: flags' text, signals.
+ *
+ *   main thread    loop ─ gateway 0 ─ signals, operators ──┐ drain, stop: a bell
+ *   thread 1..n-1  loop ─ gateway i ─ copy of its numbers ◄┘
+ *
+ * On trouble: only the start can fail. A thread that hangs makes /healthz say so.
+ */
+#pragma once
+
+#include "gateway/gateway.h"
+
+#include <stdbool.h>
+
+struct crew;
+
+/* Borrows `loop`, the first one's, and `config`. All listen at once; threads begin at crew_start.
+ * `why` as gateway_create's: E_ADDR, E_IO, E_NOMEM. */
+int crew_create(struct loop *loop, const struct gateway_config *config, struct crew **out,
+                char *why, size_t why_cap) MUST_CHECK;
+/* Begin the threads beside the caller's. E_IO: the system has none left. */
+int crew_start(struct crew *c) MUST_CHECK;
+/* End the threads, whatever they do, and wait for them. Nothing is freed. */
+void crew_stop(struct crew *c);
+/* Stops first. Every connection ends at once. Call one more loop_turn before loop_destroy. NULL is
+ * fine. */
+void crew_destroy(struct crew *c);
+
+/* Where all listen. */
+const char *crew_addr(const struct crew *c);
+
+/* gateway_drain for each; stops the first one's loop when all are done. */
+void crew_drain(struct crew *c);
+bool crew_draining(const struct crew *c);
+
+/* NULL: a client that comes now is served, whichever thread it meets. Else what stands against. */
+const char *crew_unready(const struct crew *c);
+/* NULL: every thread turns. */
+const char *crew_hung(const struct crew *c);
+
+/* The numbers of all: the first one's as of now, the others' at most 100 ms old, their queues' at
+ * most a second. Valid until the next call. */
+const struct gateway_metrics *crew_metrics(struct crew *c);
