@@ -1,8 +1,8 @@
 /* world/interest/places.c: see the header.
  * Ranks are kept from tick to tick: they change only where somebody came or went. The lists of the
- * blocks are made anew at every tick that needs them: two passes over the ranks, the first to find
- * the blocks in which somebody looks, the second to append each rank to those it can be seen from
- * (four at most, one in a block's middle). Chunks instead of a counting pass: a third of the time.
+ * blocks are made anew at every tick that needs them: one pass over the ranks finds the blocks in
+ * which somebody stands, and how many; those around a block bound its list; a second pass appends
+ * each rank to the lists of the blocks it can be seen from.
  */
 #include "world/interest/places.h"
 
@@ -17,6 +17,8 @@
 #define AXIS_MAX 4096
 /* Whole numbers of a reach and of a block's side, so that all fits mask.h's. */
 #define BLOCK_REACH_BITS 13
+/* Candidates of the average block of one reach below which blocks of two are better. */
+#define BLOCK_CANDIDATES 96
 
 _Static_assert((1 << BLOCK_REACH_BITS) <= MASK_VIEWER_MAX - (1 << 11),
                "a viewer's old place, within the slack of a block of two reaches, fits");
@@ -24,7 +26,7 @@ _Static_assert((1 << BLOCK_REACH_BITS) <= MASK_VIEWER_MAX - (1 << 11),
 /* Blocks that one place can be seen from, at most. */
 static uint32_t lists_of(enum places_index index)
 {
-    return index == PLACES_BLOCKS ? 4 : index == PLACES_NINE ? 9 : 16;
+    return index == PLACES_FOUR ? 16 : 9;
 }
 
 /* Units, from bounds[0] or [1] on, that a scene is long. */
@@ -39,26 +41,24 @@ static void measure(struct places *p, const double bounds[4])
     p->y0 = bounds[1];
     p->scale = most / reach;
     p->reach = 1 << BLOCK_REACH_BITS;
-    p->bits = p->index == PLACES_BLOCKS ? BLOCK_REACH_BITS + 1 : BLOCK_REACH_BITS;
+    p->bits = p->next_bits = BLOCK_REACH_BITS;
     p->slack_fixed = (int32_t)(p->slack * p->scale / 1.4142135623730951) - 1;
-    p->nx = ((uint32_t)places_fix(bounds[2], p->x0, p->scale) >> p->bits) + 1;
-    p->ny = ((uint32_t)places_fix(bounds[3], p->y0, p->scale) >> p->bits) + 1;
+    p->nx = ((uint32_t)places_fix(bounds[2], p->x0, p->scale) >> BLOCK_REACH_BITS) + 1;
+    p->ny = ((uint32_t)places_fix(bounds[3], p->y0, p->scale) >> BLOCK_REACH_BITS) + 1;
 }
 
 int places_init(struct places *p, enum places_index index, const double bounds[4], double radius,
                 double slack, uint32_t cap)
 {
-    uint64_t chunks = 2ull * cap * lists_of(index) / (PLACES_CHUNK - 1) + 2ull * cap + 2;
-
     memset(p, 0, sizeof(*p));
     p->index = index;
     p->slack = slack;
     p->radius = radius;
     p->cap = cap;
     measure(p, bounds);
-    if (chunks * PLACES_CHUNK > UINT32_MAX)
+    p->lists_cap = 2ull * cap * lists_of(index);
+    if (p->lists_cap > UINT32_MAX)
         return E_NOMEM;
-    p->chunks_cap = (uint32_t)chunks;
     p->old_x = calloc(cap, sizeof(*p->old_x));
     p->old_y = calloc(cap, sizeof(*p->old_y));
     p->seen = calloc(cap, sizeof(*p->seen));
@@ -69,9 +69,9 @@ int places_init(struct places *p, enum places_index index, const double bounds[4
     p->fresh_keys = calloc(cap, sizeof(*p->fresh_keys));
     p->block_at = calloc((size_t)p->nx * p->ny, sizeof(*p->block_at));
     p->blocks = calloc(2 * (size_t)cap, sizeof(*p->blocks));
-    p->chunks = aligned_alloc(128, (size_t)chunks * PLACES_CHUNK * sizeof(*p->chunks));
+    p->lists = calloc(p->lists_cap, sizeof(*p->lists));
     if (!p->old_x || !p->old_y || !p->seen || !p->rank || !p->keys || !p->ranked || !p->fresh ||
-        !p->fresh_keys || !p->block_at || !p->blocks || !p->chunks) {
+        !p->fresh_keys || !p->block_at || !p->blocks || !p->lists) {
         places_fini(p);
         return E_NOMEM;
     }
@@ -91,7 +91,7 @@ void places_fini(struct places *p)
     free(p->fresh_keys);
     free(p->block_at);
     free(p->blocks);
-    free(p->chunks);
+    free(p->lists);
     memset(p, 0, sizeof(*p));
 }
 
@@ -244,63 +244,80 @@ static uint32_t index_of(const struct places *p, int32_t x, int32_t y)
     return (uint32_t)(y >> p->bits) * p->nx + (uint32_t)(x >> p->bits);
 }
 
-static uint32_t new_chunk(struct places *p)
-{
-    ASSERT(p->n_chunks < p->chunks_cap);
-    return p->n_chunks++ * PLACES_CHUNK;
-}
-
 static void open_block(struct places *p, int32_t x, int32_t y)
 {
-    uint32_t index = index_of(p, x, y), chunk;
+    uint32_t index = index_of(p, x, y), number = p->block_at[index];
 
-    if (p->block_at[index] != 0)
-        return;
-    chunk = new_chunk(p);
-    p->blocks[p->n_blocks++] = (struct places_block){
-        .bx = (uint32_t)(x >> p->bits),
-        .by = (uint32_t)(y >> p->bits),
-        .first = chunk,
-        .last = chunk,
-        .at = chunk + 1,
-    };
-    p->block_at[index] = p->n_blocks;
+    if (number == 0) {
+        number = p->block_at[index] = ++p->n_blocks;
+        p->blocks[number - 1] = (struct places_block){
+            .bx = (uint32_t)(x >> p->bits),
+            .by = (uint32_t)(y >> p->bits),
+        };
+    }
+    p->blocks[number - 1].filed++;
 }
 
-/* Open the blocks in which somebody looks, and those that jumpers looked from. */
+/* Open the blocks in which somebody is filed. */
 static void open_blocks(struct places *p)
 {
     for (uint32_t i = 0; i < p->n_blocks; i++)
         p->block_at[p->blocks[i].by * p->nx + p->blocks[i].bx] = 0;
-    p->n_blocks = p->n_chunks = 0;
+    p->n_blocks = 0;
+    p->bits = p->next_bits;
     for (uint32_t r = 0; r < p->n; r++) {
         const struct mask_fixed *f = &p->ranked[r];
 
-        if (f->x == PLACES_AWAY)
-            continue;
-        open_block(p, f->x, f->y);
-        if (places_jumped(p, f))
+        if (f->x != PLACES_AWAY)
+            open_block(p, f->x, f->y);
+        if (f->x == PLACES_AWAY || places_jumped(p, f))
             open_block(p, f->old_x, f->old_y);
     }
+}
+
+/* Blocks whose people can be seen from block b, along one axis of n. */
+static void around(const struct places *p, uint32_t b, uint32_t n, uint32_t *low, uint32_t *high)
+{
+    uint32_t left = 1, right = 1;
+
+    if (p->index == PLACES_FOUR) {
+        left += (b & 1) == 0;
+        right += (b & 1) == 1;
+    }
+    *low = b < left ? 0 : b - left;
+    *high = b + right < n ? b + right : n - 1;
+}
+
+/* Lay the lists one behind the other, each with room for all who are filed around its block. */
+static void lay_lists(struct places *p)
+{
+    uint64_t at = 0;
+
+    for (uint32_t i = 0; i < p->n_blocks; i++) {
+        struct places_block *b = &p->blocks[i];
+        uint32_t x0, y0, x1, y1;
+
+        around(p, b->bx, p->nx, &x0, &x1);
+        around(p, b->by, p->ny, &y0, &y1);
+        b->first = (uint32_t)at;
+        for (uint32_t y = y0; y <= y1; y++) {
+            for (uint32_t x = x0; x <= x1; x++) {
+                uint32_t number = p->block_at[y * p->nx + x];
+
+                at += number ? p->blocks[number - 1].filed : 0;
+            }
+        }
+    }
+    ASSERT(at <= p->lists_cap);
 }
 
 static inline void append(struct places *p, int32_t bx, int32_t by, uint32_t rank)
 {
     uint32_t number = p->block_at[(uint32_t)by * p->nx + (uint32_t)bx];
-    struct places_block *b;
+    struct places_block *b = &p->blocks[number - 1];
 
-    if (number == 0)
-        return;
-    b = &p->blocks[number - 1];
-    if (b->at % PLACES_CHUNK == 0) {
-        uint32_t chunk = new_chunk(p);
-
-        p->chunks[b->last] = chunk;
-        b->last = chunk;
-        b->at = chunk + 1;
-    }
-    p->chunks[b->at++] = rank;
-    b->n++;
+    if (number != 0)
+        p->lists[b->first + b->n++] = rank;
 }
 
 static bool within(const struct range *r, int32_t x, int32_t y)
@@ -322,11 +339,26 @@ static void append_old(struct places *p, uint32_t rank, const struct range *now)
     }
 }
 
+/* Whether the next lists are of large blocks: where few could be seen from a small one, what a
+ * block costs by itself counts most; where many, what each candidate costs. */
+static void choose_bits(struct places *p)
+{
+    uint64_t sum = 0;
+    uint32_t most = p->bits > BLOCK_REACH_BITS ? BLOCK_CANDIDATES * 16 / 9 : BLOCK_CANDIDATES;
+
+    if (p->index != PLACES_BLOCKS)
+        return;
+    for (uint32_t i = 0; i < p->n_blocks; i++)
+        sum += p->blocks[i].n;
+    p->next_bits = BLOCK_REACH_BITS + (sum < (uint64_t)most * p->n_blocks);
+}
+
 void places_file(struct places *p)
 {
     ASSERT(p->n_gone == 0);
     ASSERT(p->n_fresh == 0);
     open_blocks(p);
+    lay_lists(p);
     for (uint32_t rank = 0; rank < p->n; rank++) {
         const struct mask_fixed *f = &p->ranked[rank];
         bool away = f->x == PLACES_AWAY;
@@ -339,6 +371,7 @@ void places_file(struct places *p)
         if (places_jumped(p, f))
             append_old(p, rank, &r);
     }
+    choose_bits(p);
 }
 
 /* --- the tick is over --------------------------------------------------------------------------
@@ -410,39 +443,22 @@ const struct places_block *places_block_of(const struct places *p, int32_t x, in
     return number == 0 ? NULL : &p->blocks[number - 1];
 }
 
-void places_list(const struct places *p, const struct places_block *block, uint32_t *out)
-{
-    uint32_t chunk = block->first;
-
-    for (uint32_t at = 0; at < block->n; at += PLACES_CHUNK - 1) { /* whole chunks: a few moves */
-        memcpy(out + at, p->chunks + chunk + 1, (PLACES_CHUNK - 1) * sizeof(*out));
-        chunk = p->chunks[chunk];
-    }
-}
-
 uint32_t places_known(const struct places *p, uint32_t viewer, uint64_t *out)
 {
     double x = p->old_x[viewer], y = p->old_y[viewer], r2 = p->radius * p->radius;
     const struct places_block *block;
-    uint32_t found = 0, chunk;
+    uint32_t found = 0;
 
     if (!p->seen[viewer])
         return 0;
     block = places_block_of(p, places_fix(x, p->x0, p->scale), places_fix(y, p->y0, p->scale));
     if (!block)
         return 0;
-    chunk = block->first;
-    for (uint32_t i = 0, at = 1; i < block->n; i++, at++) {
-        uint64_t key;
-        uint32_t slot;
+    for (uint32_t i = 0; i < block->n; i++) {
+        uint64_t key = p->keys[p->lists[block->first + i]];
+        uint32_t slot = known_slot(key);
         double dx, dy;
 
-        if (at == PLACES_CHUNK) {
-            chunk = p->chunks[chunk];
-            at = 1;
-        }
-        key = p->keys[p->chunks[chunk + at]];
-        slot = known_slot(key);
         if (key == 0 || slot == viewer || !p->seen[slot])
             continue;
         dx = p->old_x[slot] - x;

@@ -6,7 +6,7 @@
  * Pure. May touch: common, world/state, world/interest. On trouble: nothing can be full; all is
  * sized at start.
  *
- *   entities ─► ranked (by id) ─► lists of blocks (chunks of ranks)
+ *   entities ─► ranked (by id) ─► lists of blocks
  */
 #pragma once
 
@@ -19,22 +19,19 @@
 
 /* How a viewer finds its candidates; all give the same results (-aoi-index). */
 enum places_index {
-    PLACES_BLOCKS, /* blocks of two reaches, with a margin of one around */
+    PLACES_BLOCKS, /* blocks with a margin of one reach around: of two reaches, or of one where
+                    * people stand close */
     PLACES_NINE,   /* cells of one reach: the nine around the viewer's */
     PLACES_FOUR    /* cells of two reaches: the four around the viewer's quadrant */
 };
 #define PLACES_INDEX_WORDS "blocks|nine|four"
 
-/* Lists lie in chunks of so many words: the first word of the next chunk, then ranks. */
-#define PLACES_CHUNK 32
-
 /* A part of the map in which somebody looks, or looked. */
 struct places_block {
     uint32_t bx, by;
-    uint32_t n;     /* ranks in its list */
-    uint32_t first; /* word of its first chunk */
-    uint32_t at;    /* word of the next rank; at a chunk's start: the last chunk is full */
-    uint32_t last;  /* word of its last chunk */
+    uint32_t filed; /* those who stand here, stood here before a jump, or ended here */
+    uint32_t first; /* index of its list */
+    uint32_t n;     /* ranks in it, ascending */
 };
 
 struct places {
@@ -45,8 +42,9 @@ struct places {
     double radius;       /* units */
     int32_t reach;       /* whole numbers: radius and twice the slack, or more */
     int32_t slack_fixed; /* whole numbers: who moved less on both axes is no jumper */
-    unsigned bits;       /* a block's side is 2^bits whole numbers */
-    uint32_t nx, ny;     /* blocks of the scene */
+    unsigned bits;       /* a block's side is 2^bits whole numbers, in the lists at hand */
+    unsigned next_bits;  /* and in the next ones */
+    uint32_t nx, ny;     /* the scene in blocks of one reach */
     uint32_t cap;        /* slots */
 
     double *old_x, *old_y; /* [cap] by slot: exact places at the last tick */
@@ -63,8 +61,8 @@ struct places {
     uint32_t *block_at;          /* [nx * ny] number of its list + 1, 0: none */
     struct places_block *blocks; /* [2 * cap] */
     uint32_t n_blocks;
-    uint32_t *chunks; /* [chunks_cap * PLACES_CHUNK] */
-    uint32_t chunks_cap, n_chunks;
+    uint32_t *lists; /* [lists_cap] ranks */
+    uint64_t lists_cap;
 };
 
 /* bounds: x0, y0, x1, y1 units; `slack` units. E_NOMEM. */
@@ -106,8 +104,10 @@ static inline bool places_jumped(const struct places *p, const struct mask_fixed
 /* The list of the block around a place in whole numbers; NULL: nobody looked from there when the
  * lists were made. */
 const struct places_block *places_block_of(const struct places *p, int32_t x, int32_t y);
-/* Copy a block's ranks, ascending: [block->n], and up to PLACES_CHUNK words behind them. */
-void places_list(const struct places *p, const struct places_block *block, uint32_t *out);
+static inline const uint32_t *places_list(const struct places *p, const struct places_block *block)
+{
+    return p->lists + block->first;
+}
 
 /* Those whose place at the last tick lies within the radius of `viewer`'s place at the last tick:
  * keys (world/interest/known), ascending; who ended since the last tick among them.

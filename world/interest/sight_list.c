@@ -69,12 +69,10 @@ static void look_in_block(struct look *l)
     const struct places *p = &l->s->places;
     const struct mask_fixed *f = &p->ranked[p->rank[l->viewer]];
     const struct places_block *b = places_block_of(p, f->x, f->y);
-    uint32_t *ranks = (uint32_t *)(void *)l->s->keys;
 
     ASSERT(b); /* the viewer stands in it */
-    places_list(p, b, ranks);
     for (uint32_t i = 0; i < b->n; i++)
-        look_at(l, known_slot(p->keys[ranks[i]]));
+        look_at(l, known_slot(p->keys[places_list(p, b)[i]]));
 }
 
 static void look_around(struct look *l, const struct grid *g)

@@ -23,7 +23,6 @@
 #define MASK_ROUNDING 1.5
 
 struct sight_work {
-    uint32_t *ranks;        /* [cap + PLACES_CHUNK] candidates of the block at hand */
     struct mask_place *now; /* [cap + MASK_BATCH] */
     struct mask_place *old; /* [cap + MASK_BATCH] */
     uint64_t *inside;       /* [words] who stands in the block */
@@ -41,6 +40,7 @@ struct block {
     struct entities *e;
     struct sight_work *k;
     struct mask_edge edge;
+    const uint32_t *ranks;      /* [n] */
     uint32_t n, batches, words; /* candidates; vectors and words of them */
 };
 
@@ -61,7 +61,6 @@ int sight_work_create(uint32_t cap, struct sight_work **out)
 
     if (!k)
         return E_NOMEM;
-    k->ranks = calloc((size_t)cap + PLACES_CHUNK, sizeof(*k->ranks));
     k->now = lines(((size_t)cap + MASK_BATCH) * sizeof(*k->now));
     k->old = lines(((size_t)cap + MASK_BATCH) * sizeof(*k->old));
     k->inside = calloc(words, sizeof(*k->inside));
@@ -72,8 +71,8 @@ int sight_work_create(uint32_t cap, struct sight_work **out)
     k->gone = calloc(cap, sizeof(*k->gone));
     k->added = calloc(cap, sizeof(*k->added));
     k->before = calloc(cap, sizeof(*k->before));
-    if (!k->ranks || !k->now || !k->old || !k->inside || !k->in_now || !k->in_old || !k->doubtful ||
-        !k->stay || !k->gone || !k->added || !k->before) {
+    if (!k->now || !k->old || !k->inside || !k->in_now || !k->in_old || !k->doubtful || !k->stay ||
+        !k->gone || !k->added || !k->before) {
         sight_work_destroy(k);
         return E_NOMEM;
     }
@@ -85,7 +84,6 @@ void sight_work_destroy(struct sight_work *k)
 {
     if (!k)
         return;
-    free(k->ranks);
     free(k->now);
     free(k->old);
     free(k->inside);
@@ -122,15 +120,15 @@ static void gather(struct block *b, const struct places_block *at)
     b->n = at->n;
     b->batches = (b->n + MASK_BATCH - 1) / MASK_BATCH;
     b->words = (b->n + 63) / 64;
-    places_list(p, at, k->ranks);
-    b->s->mask.lay(p->ranked, k->ranks, b->n, (int32_t)(at->bx << p->bits) + half,
+    b->ranks = places_list(p, at);
+    b->s->mask.lay(p->ranked, b->ranks, b->n, (int32_t)(at->bx << p->bits) + half,
                    (int32_t)(at->by << p->bits) + half, k->now, k->old);
     b->s->mask.inside(k->now, b->batches, p->bits, k->inside);
 }
 
 static uint64_t key_of(const struct block *b, uint32_t j)
 {
-    return b->s->places.keys[b->k->ranks[j]];
+    return b->s->places.keys[b->ranks[j]];
 }
 
 static bool near(const double *x, const double *y, uint32_t a, uint32_t b, double r2)
@@ -204,7 +202,7 @@ static struct found look(struct block *b, uint32_t self, uint32_t viewer, uint64
 {
     const struct places *p = &b->s->places;
     struct sight_work *k = b->k;
-    const struct mask_fixed *at = &p->ranked[k->ranks[self]];
+    const struct mask_fixed *at = &p->ranked[b->ranks[self]];
     bool seen = at->old_x != PLACES_AWAY, jumped = places_jumped(p, at);
     struct mask_place place[2] = {k->now[self], k->old[self]};
     struct found f = {0};
@@ -365,16 +363,13 @@ void sight_mask_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, v
     for (uint32_t i = 0; i < p->n_blocks; i++) {
         const struct sight_kept *kept = &s->blocks[i];
         const struct sight_view *view = &s->views[kept->first_view];
-        struct sight_block block = {s->work->ranks, p->blocks[i].n, i + 1};
+        struct sight_block block = {places_list(p, &p->blocks[i]), p->blocks[i].n, i + 1};
         struct sight_result r = {.block = &block};
 
-        if (kept->n_viewers == 0)
-            continue;
         if (kept->redo) {
             tell_again(&b, &p->blocks[i], &r, tell, arg);
             continue;
         }
-        places_list(p, &p->blocks[i], s->work->ranks);
         for (uint32_t v = 0; v < kept->n_viewers; v++, view++) {
             const uint64_t *keys = view->stay + (block.n + 63) / 64;
 
