@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const struct opt bench_opts[] = {
     {.name = "n",
@@ -91,6 +92,7 @@ static const struct {
     {"wire", bench_wire, "bytes to a player who stands among others that move ten times a second"},
     {"memory", bench_memory, "what a world keeps for each entity with its session"},
     {"sight", bench_sight, "who sees whom, beside other programs and the least that could"},
+    {"codec", bench_codec, "hot frames written and read, beside msgpack-c alone"},
 };
 
 /* Those with flags of their own. */
@@ -104,6 +106,14 @@ static const struct {
     {"idle", gate_idle, "the gateway: memory of a client that says nothing"},
     {"load", bench_load, "world, gateway and bots, beside the least that could"},
 };
+
+int64_t bench_cpu_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * CLOCK_NS_PER_S + t.tv_nsec;
+}
 
 int64_t bench_now_ns(void)
 {
@@ -127,26 +137,33 @@ double bench_median(double *values, size_t n)
 static int run_all(void)
 {
     static const struct {
+        bench_fn *run;
         uint64_t n;
         double neighbours;
         const char *workload;
+        uint64_t ticks;
     } rows[] = {
-        {1000, 10, "uniform"},   {10000, 10, "uniform"}, {10000, 50, "uniform"},
-        {10000, 200, "uniform"}, {10000, 50, "hotspot"}, {1000, 50, "mass"},
+        {bench_sight, 10000, 10, "uniform", 40},  {bench_sight, 10000, 50, "uniform", 40},
+        {bench_sight, 10000, 200, "uniform", 20}, {bench_sight, 50000, 50, "uniform", 10},
+        {bench_sight, 10000, 50, "hotspot", 20},  {bench_sight, 1000, 50, "mass", 60},
+        {bench_tick, 1000, 10, "uniform", 60},    {bench_tick, 10000, 10, "uniform", 60},
+        {bench_tick, 10000, 50, "uniform", 60},   {bench_tick, 10000, 200, "uniform", 60},
+        {bench_tick, 10000, 50, "hotspot", 60},   {bench_tick, 1000, 50, "mass", 60},
+        {bench_codec, 1, 50, "uniform", 1},
     };
     int status = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(rows) && status == 0; i++) {
         struct bench_args a = {.n = rows[i].n,
                                .neighbours = rows[i].neighbours,
-                               .ticks = 60,
+                               .ticks = rows[i].ticks,
                                .move_share = 1,
                                .workload = rows[i].workload,
                                .seed = 1,
                                .only = "",
                                .runs = 1};
 
-        status = bench_tick(&a);
+        status = rows[i].run(&a);
     }
     return status == 0 ? gate_short() : status;
 }

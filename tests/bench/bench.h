@@ -22,8 +22,10 @@ struct bench_args {
 /* Returns the exit status. */
 typedef int bench_fn(const struct bench_args *a);
 
-bench_fn bench_tick, bench_sight, bench_memory, bench_wire;
+bench_fn bench_tick, bench_sight, bench_memory, bench_wire, bench_codec;
 
 int64_t bench_now_ns(void);
+/* CPU time of this thread. */
+int64_t bench_cpu_ns(void);
 /* Sorts `values`. */
 double bench_median(double *values, size_t n);

@@ -12,12 +12,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define SPEED_MAX   12.0         /* units a second: the fastest of the walks */
 #define SINK_MIN    (1u << 13)   /* records */
 #define SCRATCH     (256u << 20) /* bytes; pages are touched as they are used */
-#define BRUTE_PAIRS 2000000000.0 /* that a run of a program without memory looks at, at most */
+#define BRUTE_PAIRS 500000000.0  /* that a run of a program without memory looks at, at most */
 #define EDGE_SHARE  1e-4         /* of all pairs that floats may see otherwise */
 
 /* --- ours --------------------------------------------------------------------------------------
@@ -232,21 +231,13 @@ struct course {
     struct outcome outcome[N_RIVALS];
 };
 
-static int64_t cpu_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* What two readings in a row are apart. */
 static int64_t clock_cost(void)
 {
     int64_t least = INT64_MAX;
 
     for (int i = 0; i < 1000; i++) {
-        int64_t start = cpu_ns(), cost = cpu_ns() - start;
+        int64_t start = bench_cpu_ns(), cost = bench_cpu_ns() - start;
 
         least = cost < least ? cost : least;
     }
@@ -304,10 +295,10 @@ static bool run_one(struct course *c, size_t which, uint64_t run)
         if (r->place)
             r->place(p, &in);
         c->sink.gone = c->sink.added = c->sink.staying = 0;
-        start = cpu_ns();
+        start = bench_cpu_ns();
         r->tick(p, &in, &c->sink);
         if (t >= WORKLOAD_WARM_UP) {
-            c->ns[t - WORKLOAD_WARM_UP] = (double)(cpu_ns() - start - c->clock_cost);
+            c->ns[t - WORKLOAD_WARM_UP] = (double)(bench_cpu_ns() - start - c->clock_cost);
             compare_tick(c, which, t - WORKLOAD_WARM_UP);
         }
     }
