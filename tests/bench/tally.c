@@ -51,7 +51,8 @@ static void print_row(const struct tally_head *head, const struct tally *row, bo
     }
     printf("  %-14s %10.2f %-16s (%.2f to %.2f)", row->program, s.median, head->unit, s.least,
            s.most);
-    if (!is_limit)
+    /* The limit has others than 1 where it ran beside itself. */
+    if (!is_limit || ratio.least < ratio.most)
         printf("   %.2f x (%.2f to %.2f)", ratio.median, ratio.least, ratio.most);
     printf("\n");
 }
