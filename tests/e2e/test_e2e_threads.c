@@ -110,7 +110,8 @@ Test(e2e_threads, what_operators_see_is_the_sum)
 
 Test(e2e_threads, the_limit_of_clients_holds_over_all_of_them)
 {
-    struct pair pair = pair_start(NULL, PROCESS_ARGS("-threads", "3", "-max-clients", "5"));
+    struct pair pair =
+        pair_start(NULL, PROCESS_ARGS("-threads", "3", "-max-clients", "5", PROBE_ADMIN));
     struct raw_client in[5], one_more;
     char name[16];
 
@@ -128,7 +129,8 @@ Test(e2e_threads, the_limit_of_clients_holds_over_all_of_them)
             raw_must(&in[i], raw_nil(&in[i], CMD_LEAVE_REQ), CMD_LEAVE_RESP);
             raw_close(&in[i]);
         }
-        process_await_log(pair.world, "\" left", 5u * (unsigned)(round + 1));
+        probe_await_least(pair.gateway, "aegis_gateway_clients_closed_total{reason=\"eof\"}",
+                          5u * (unsigned)(round + 1), PROCESS_PATIENCE_MS);
     }
     pair_end(&pair);
     TEST_NO_LEAKS();
