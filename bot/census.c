@@ -145,8 +145,9 @@ uint32_t census_check(struct census *c, const struct census_body *self, const st
     for (uint32_t i = 0; i < v->count; i++) {
         const struct view_entity *e = &v->known[i];
         const struct census_body *b = find(c, e->id);
-        if (!b && !c->stray(c->stray_arg, span_of(e->name, e->name_len)))
-            differ(c, &differences, "#%u \"%s\" is known and is nobody", e->id, e->name);
+        const struct view_name *name = b ? NULL : view_name_of(v, e);
+        if (!b && !c->stray(c->stray_arg, span_of(name->text, name->len)))
+            differ(c, &differences, "#%u \"%s\" is known and is nobody", e->id, name->text);
         else if (b && b->sure && distance2(self, b) > c->reach * c->reach)
             differ(c, &differences, "#%u stands %.4f away and is known", b->id,
                    sqrt(distance2(self, b)));

@@ -14,6 +14,11 @@
 #define SWARM_STEP_NS (2 * CLOCK_NS_PER_MS)
 #define SWARM_TEND_NS (100 * CLOCK_NS_PER_MS) /* in which each bot is looked after once */
 
+/* From so many bots on, one notice of so many is timed: a number that has no factor in common with
+ * usual counts of neighbours. */
+#define SWARM_CROWD       256
+#define SWARM_CROWD_EVERY 7
+
 /* Moves and logins that may be caught up with, as a share of what all make in a second. */
 #define SWARM_OWED_S 0.2
 
@@ -148,6 +153,7 @@ int swarm_create(struct loop *l, struct message_reader *reader, const struct swa
     s->reader = reader;
     s->stepped = clock_mono();
     s->stride = spread_stride(s->n);
+    s->notice_in = s->notice_every = s->n < SWARM_CROWD ? 1 : SWARM_CROWD_EVERY;
     rng_init(&s->rng, config->seed);
     s->bots = calloc(s->n, sizeof(*s->bots));
     if (s->bots)

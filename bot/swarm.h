@@ -66,7 +66,8 @@ struct swarm {
     uint32_t move_next, tend_next; /* whose turn it is */
     uint32_t stride;               /* from one who moves to the next */
     struct swarm_count counted;
-    struct hist latency; /* ns from a move to a neighbour's notice */
+    struct hist latency; /* ns from a move to a neighbour's notice, of every so many notices */
+    uint32_t notice_every, notice_in; /* of how many one is timed; how many until then */
 };
 
 /* Starts at once. Owns what it makes, borrows loop and reader. E_NOMEM. */

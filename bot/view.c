@@ -22,6 +22,7 @@
 #define VIEW_TURN        6.283185307179586 /* 2π */
 #define VIEW_PLACE_MAX   1e9               /* world units */
 #define VIEW_QUANTUM_MIN 1e-6
+#define VIEW_QUANTA_MAX  1e9 /* either way; a step more stays within int32_t */
 
 /* Note a breach; the first one of a message is the one that is told. */
 static void breach(struct view *v, const char *fmt, ...) PRINTF_LIKE(2, 3);
@@ -50,6 +51,7 @@ void view_fini(struct view *v)
     free(v->known);
     free(v->gone);
     free(v->scratch);
+    free(v->names);
     *v = (struct view){0};
 }
 
@@ -58,6 +60,8 @@ static void forget_entities(struct view *v)
 {
     v->count = 0;
     v->gone_count = 0;
+    v->names_made = 0;
+    v->names_free = 0;
     v->hidden = 0;
     v->has_tick = false;
     v->tick = 0;
@@ -98,10 +102,17 @@ const struct view_entity *view_find(const struct view *v, uint32_t id)
 const struct view_entity *view_find_name(const struct view *v, struct span name)
 {
     for (uint32_t i = 0; i < v->count; i++) {
-        if (span_equal(span_of(v->known[i].name, v->known[i].name_len), name))
+        const struct view_name *n = view_name_of(v, &v->known[i]);
+        if (span_equal(span_of(n->text, n->len), name))
             return &v->known[i];
     }
     return NULL;
+}
+
+const struct view_name *view_name_of(const struct view *v, const struct view_entity *e)
+{
+    ASSERT(e->name < v->names_made);
+    return &v->names[e->name];
 }
 
 /* Make room for `want` of `size` bytes each; the array doubles. */
@@ -145,6 +156,38 @@ static bool reserve_gone(struct view *v, uint32_t want)
     return ok;
 }
 
+/* Keep a name; there is room for it. */
+static uint32_t take_name(struct view *v, struct span name)
+{
+    uint32_t at = v->names_free > 0 ? v->names_free - 1 : v->names_made++;
+
+    if (v->names_free > 0)
+        v->names_free = v->names[at].next_free;
+    struct view_name *n = &v->names[at];
+    n->len = (uint8_t)name.n;
+    memcpy(n->text, name.p, name.n);
+    n->text[name.n] = '\0';
+    return at;
+}
+
+static void give_name(struct view *v, uint32_t at)
+{
+    v->names[at].next_free = v->names_free;
+    v->names_free = at + 1;
+}
+
+/* Room for the names of `more` entities, whatever is free. */
+static bool reserve_names(struct view *v, uint32_t more)
+{
+    void *p = v->names;
+    bool ok = reserve(&p, &v->names_cap, v->names_made + more, sizeof(*v->names));
+
+    v->names = p;
+    if (!ok)
+        breach(v, "out of memory for %u names", more);
+    return ok;
+}
+
 /* Where `id` was last told to be, if it was removed in this tick. */
 static const struct view_gone *find_gone(const struct view *v, uint32_t id)
 {
@@ -161,9 +204,10 @@ static const struct view_gone *find_gone(const struct view *v, uint32_t id)
 }
 
 /* Is the step so long that a wrapped coordinate may not tell it? */
-static bool is_far(int64_t ax, int64_t ay, int64_t bx, int64_t by)
+static bool is_far(int32_t ax, int32_t ay, int32_t bx, int32_t by)
 {
-    return llabs(ax - bx) >= PROTO_WRAP_QUANTA || llabs(ay - by) >= PROTO_WRAP_QUANTA;
+    return llabs((int64_t)ax - bx) >= PROTO_WRAP_QUANTA ||
+           llabs((int64_t)ay - by) >= PROTO_WRAP_QUANTA;
 }
 
 /* What holds for each Aoi message: the client is in the world, ticks go up, and in one tick the
@@ -235,6 +279,7 @@ static void apply_remove(struct view *v, const struct message *m, size_t body_by
             continue;
         }
         v->gone[v->gone_count++] = (struct view_gone){id, v->known[from].qx, v->known[from].qy};
+        give_name(v, v->known[from].name);
         from++;
     }
     while (from < v->count)
@@ -242,23 +287,27 @@ static void apply_remove(struct view *v, const struct message *m, size_t body_by
     v->count = to;
 }
 
+/* A checked coordinate in quanta. */
+static int32_t quanta(const struct view *v, double place)
+{
+    return (int32_t)aoi_move_quantise(place, v->quantum);
+}
+
 /* Turn an AoiAdd's entity into ours. */
-static void entity_from(const struct view *v, const struct message_entity *m, struct view_entity *e)
+static void entity_from(struct view *v, const struct message_entity *m, struct view_entity *e)
 {
     *e = (struct view_entity){
         .id = m->id,
         .told = v->tick,
         .x = m->x,
         .y = m->y,
-        .qx = aoi_move_quantise(m->x, v->quantum),
-        .qy = aoi_move_quantise(m->y, v->quantum),
+        .qx = quanta(v, m->x),
+        .qy = quanta(v, m->y),
+        .name = take_name(v, m->name),
         .kind = (uint8_t)(m->kind > 255 ? 255 : m->kind),
         .dir = aoi_move_dir(m->dir),
         .speed = aoi_move_speed(m->speed, v->max_speed),
-        .name_len = (uint8_t)m->name.n,
     };
-    memcpy(e->name, m->name.p, m->name.n);
-    e->name[m->name.n] = '\0';
 }
 
 /* May this entity be added? The places are checked before arithmetic touches them. */
@@ -272,7 +321,8 @@ static bool check_entity(struct view *v, const struct message_entity *m)
         breach(v, "AoiAdd of #%u with a name of %zu bytes that cannot be one", m->id, m->name.n);
         return false;
     }
-    if (!(fabs(m->x) < VIEW_PLACE_MAX && fabs(m->y) < VIEW_PLACE_MAX)) {
+    const double most = fmin(VIEW_PLACE_MAX, VIEW_QUANTA_MAX * v->quantum);
+    if (!(fabs(m->x) < most && fabs(m->y) < most)) {
         breach(v, "AoiAdd of #%u at a place that cannot be", m->id);
         return false;
     }
@@ -281,8 +331,7 @@ static bool check_entity(struct view *v, const struct message_entity *m)
         return false;
     }
     g = find_gone(v, m->id);
-    if (g && !is_far(g->qx, g->qy, aoi_move_quantise(m->x, v->quantum),
-                     aoi_move_quantise(m->y, v->quantum)))
+    if (g && !is_far(g->qx, g->qy, quanta(v, m->x), quanta(v, m->y)))
         breach(v, "#%u removed and added in tick %u without a far jump", m->id, v->tick);
     return true;
 }
@@ -304,7 +353,8 @@ static void apply_add(struct view *v, const struct message *m, size_t body_bytes
         breach(v, "more than %d entities in sight", VIEW_ENTITIES_MAX);
         return;
     }
-    if (!reserve_entities(v, &v->scratch, &v->scratch_cap, sum))
+    if (!reserve_entities(v, &v->scratch, &v->scratch_cap, sum) ||
+        !reserve_names(v, m->aoi_add.count))
         return;
     merged = v->scratch;
     for (uint32_t i = 0; i < m->aoi_add.count; i++) {
@@ -317,6 +367,7 @@ static void apply_add(struct view *v, const struct message *m, size_t body_bytes
             merged[to++] = v->known[from++];
         if (from < v->count && v->known[from].id == e->id) {
             breach(v, "AoiAdd of #%u, which is known already, in tick %u", e->id, v->tick);
+            give_name(v, v->known[from].name);
             from++;
         }
         entity_from(v, e, &merged[to++]);
@@ -331,13 +382,20 @@ static void apply_add(struct view *v, const struct message *m, size_t body_bytes
     v->count = to;
 }
 
+/* The number with these low 16 bits that is nearest to `last`: what aoi_move_place finds, but for
+ * steps of half the range, which are too far in any case. */
+static int32_t nearest(int32_t last, uint16_t wrapped)
+{
+    int16_t step = (int16_t)(uint16_t)(wrapped - (uint16_t)last);
+
+    /* A server could lead it round the whole range, step by step; then it wraps. */
+    return (int32_t)((uint32_t)last + (uint32_t)step);
+}
+
 /* Apply one record to the entity it names. */
 static void apply_record(struct view *v, struct view_entity *e, const struct aoi_move_record *r)
 {
-    double x = aoi_move_place(e->x, r->x, v->quantum);
-    double y = aoi_move_place(e->y, r->y, v->quantum);
-    int64_t qx = aoi_move_quantise(x, v->quantum);
-    int64_t qy = aoi_move_quantise(y, v->quantum);
+    int32_t qx = nearest(e->qx, r->x), qy = nearest(e->qy, r->y);
 
     if (e->told == v->tick)
         breach(v, "#%u is told twice in tick %u", e->id, v->tick);
@@ -347,8 +405,8 @@ static void apply_record(struct view *v, struct view_entity *e, const struct aoi
         !(r->has_speed && r->speed != e->speed))
         breach(v, "AoiMove of #%u changes nothing in tick %u", e->id, v->tick);
     e->told = v->tick;
-    e->x = x;
-    e->y = y;
+    e->x = qx * v->quantum;
+    e->y = qy * v->quantum;
     e->qx = qx;
     e->qy = qy;
     if (r->has_dir)

@@ -15,22 +15,29 @@
 
 #define VIEW_BREACH_MAX 192 /* bytes of a breach's text, with its NUL */
 
-/* One entity in sight, as last told. */
+/* A name that an entity in sight has, or one to be used again. */
+struct view_name {
+    uint32_t next_free; /* as view.names_free */
+    uint8_t len;        /* bytes */
+    char text[PROTO_NAME_MAX + 1];
+};
+
+/* One entity in sight, as last told. Small, since a crowd is gone through at every tick: its name
+ * lies elsewhere. */
 struct view_entity {
     uint32_t id;
     uint32_t told;      /* the last tick in which it was added or moved */
     double x, y;        /* world units: exact after an AoiAdd, in quanta after an AoiMove */
-    int64_t qx, qy;     /* the same place in quanta */
+    int32_t qx, qy;     /* the same place in quanta */
+    uint32_t name;      /* see view_name_of */
     uint8_t kind;       /* 0 player, 1 NPC; larger numbers are cut to 255 */
     uint8_t dir, speed; /* as AoiMove would tell them */
-    uint8_t name_len;   /* bytes */
-    char name[PROTO_NAME_MAX + 1];
 };
 
 /* An entity removed in the tick that is being told; it may come back only from far away. */
 struct view_gone {
     uint32_t id;
-    int64_t qx, qy;
+    int32_t qx, qy;
 };
 
 enum view_phase { VIEW_NOTHING, VIEW_REMOVED, VIEW_ADDED, VIEW_MOVED };
@@ -44,7 +51,8 @@ struct view_count {
 typedef void view_moved_fn(void *arg, const struct view_entity *e);
 
 /* Plain, so that whoever asks what is in sight reads it; only view_* writes it. All zero is an
- * empty view. Owns its arrays, which grow to the most it ever knew. */
+ * empty view. Owns its arrays,
+ * which grow to the most it ever knew. */
 struct view {
     struct view_entity *known; /* [count] ascending by id */
     uint32_t count, cap;
@@ -52,6 +60,9 @@ struct view {
     uint32_t gone_count, gone_cap;
     struct view_entity *scratch; /* [scratch_cap] for merging */
     uint32_t scratch_cap;
+    struct view_name *names; /* [names_made] of them some are free */
+    uint32_t names_cap, names_made;
+    uint32_t names_free; /* the first free one's index + 1; 0: none */
 
     bool in_world;
     uint32_t self; /* own id, from EnterResp */
@@ -84,3 +95,5 @@ const char *view_apply(struct view *v, const struct message *m, size_t body_byte
 /* NULL where it is not in sight; borrowed until the next view_apply. */
 const struct view_entity *view_find(const struct view *v, uint32_t id);
 const struct view_entity *view_find_name(const struct view *v, struct span name);
+/* Of one of the view's own entities; borrowed until the next view_apply. */
+const struct view_name *view_name_of(const struct view *v, const struct view_entity *e);

@@ -112,8 +112,10 @@ static bool start_pair(struct trio *t, const struct load_args *a, uint64_t playe
     program(a, "aegis", aegis, sizeof(aegis));
     child_beside("bench", self, sizeof(self));
     snprintf(most, sizeof(most), "%llu", (unsigned long long)players + 1000);
-    const char *const world_argv[] = {aegis,    "-role=world", "-listen",    "127.0.0.1:0",
-                                      "-admin", "127.0.0.1:0", "-status=1s", NULL};
+    const char *const world_argv[] = {aegis, "-role=world", "-listen", "127.0.0.1:0", "-admin",
+                                      "127.0.0.1:0", "-status=1s",
+                                      /* To one square the way is long from a line. */
+                                      "-spawn", a->spread ? "0,0,10" : "line", NULL};
     const char *const limit_world[] = {self, "pair-world",
                                        t->kind == LOAD_LIMIT_ANSWERS ? "answer" : NULL, NULL};
     if (!child_start(world, t->kind == LOAD_AEGIS ? world_argv : limit_world, core))

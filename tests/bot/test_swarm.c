@@ -350,3 +350,23 @@ Test(swarm, a_bot_is_found_by_its_id_and_by_its_name)
     cr_assert_null(swarm_find_name(s.swarm, span_text("somebody")));
     end(&s);
 }
+
+Test(swarm, of_a_crowd_every_seventh_notice_is_timed)
+{
+    struct scene s;
+    begin(&s);
+    const struct swarm_config config = {.addr = fake_server_addr(&s.server),
+                                        .prefix = "test",
+                                        .n = {[SWARM_WALKER] = 300},
+                                        .timeout_ns = LONG_NS};
+    cr_assert_eq(swarm_create(s.loop, s.reader, &config, &s.swarm), 0);
+    struct swarm_bot *mover = &s.swarm->bots[1];
+    const struct view *v = bot_client_view(s.swarm->bots[0].client);
+    const struct view_entity e = {.id = 7, .qx = 30, .qy = 40};
+    swarm_enlist(s.swarm, mover, 7);
+    mover->sent[mover->sent_next++] = (struct swarm_sent){30, 40, 1};
+    for (int i = 0; i < 70; i++)
+        v->moved(v->moved_arg, &e);
+    cr_assert_eq(s.swarm->latency.count, 10);
+    end(&s);
+}

@@ -136,7 +136,7 @@ Test(view, remove_add_and_move_in_one_tick_are_taken_in_that_order)
     e = view_find(&v, 9);
     cr_assert_not_null(e);
     cr_assert_eq(e->x, 5.3, "an added place is exact");
-    cr_assert_str_eq(e->name, "somebody");
+    cr_assert_str_eq(view_name_of(&v, e)->text, "somebody");
     cr_assert_eq(v.counted.adds, 3);
     cr_assert_eq(v.counted.removes, 1);
     cr_assert_eq(v.counted.moves, 1);
@@ -442,6 +442,8 @@ Test(view, entities_that_cannot_be_are_refused)
     e.speed = -1;
     BREACH(add_many(&v, 7, &e, 1, SMALL), "speed -1");
     cr_assert_eq(v.count, 2);
+    e = entity(9, 0, -1e9 * QUANTUM);
+    BREACH(add_many(&v, 99, &e, 1, SMALL), "a place that cannot be");
     end(&v);
 }
 
@@ -513,7 +515,8 @@ static void crowd_adds(struct crowd *c, struct view *v, uint32_t tick)
             continue;
         c->known[i] = c->touched[i] = true;
         c->x[i] = (int64_t)rng_below(&c->rng, 1000000) - 500000;
-        e[n++] = entity(10 + i, (double)c->x[i] * QUANTUM, 0);
+        e[n] = entity(10 + i, (double)c->x[i] * QUANTUM, 0);
+        e[n++].name = span_of("0123456789abcdefghijklmnopqrstuv" + i % 8, 1 + i % 24);
     }
     if (n > 0)
         cr_assert_null(add_many(v, tick, e, n, SMALL));
@@ -552,8 +555,11 @@ Test(view, a_long_legal_stream_is_followed_exactly)
             const struct view_entity *e = view_find(&v, 10 + i);
             cr_assert_eq(e != NULL, c.known[i]);
             known += c.known[i];
-            if (e)
-                cr_assert_eq(e->qx, c.x[i]);
+            if (!e)
+                continue;
+            cr_assert_eq(e->qx, c.x[i]);
+            cr_assert_eq(view_name_of(&v, e)->len, 1 + i % 24);
+            cr_assert_eq(view_name_of(&v, e)->text[0], "01234567"[i % 8]);
         }
         cr_assert_eq(v.count, known);
     }

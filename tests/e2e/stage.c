@@ -257,11 +257,11 @@ bool player_knows(const struct player *p, uint32_t id)
 
 bool player_sees(const struct player *p, const struct player *other)
 {
-    const struct view_entity *e = view_find(bot_client_view(p->client), other->facts->id);
+    const struct view *v = bot_client_view(p->client);
+    const struct view_entity *e = view_find(v, other->facts->id);
     double quantum = p->facts->quantum;
 
-    return e && e->name_len == strlen(other->facts->name) &&
-           memcmp(e->name, other->facts->name, e->name_len) == 0 &&
+    return e && strcmp(view_name_of(v, e)->text, other->facts->name) == 0 &&
            e->qx == aoi_move_quantise(other->facts->x, quantum) &&
            e->qy == aoi_move_quantise(other->facts->y, quantum);
 }
