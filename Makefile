@@ -28,6 +28,8 @@ Q       := $(if $(V),,@)
 FUZZ_RUNS      ?= 20000
 FUZZ_SECONDS   ?= 60
 TORTURE_FRAMES ?= 1000000
+GROWTH         ?= $(BUILD)/growth
+GROWTH_RUNS    ?= 5
 
 # --- flags -----------------------------------------------------------------------------------------
 
@@ -213,6 +215,13 @@ bench:  ## run every benchmark once, short (bin/bench NAME -help for one of them
 	+@$(again) _bench
 _bench: all $(BIN)/bench
 	@exec $(BIN)/bench
+
+.PHONY: bench-growth _bench_growth
+bench-growth:  ## how a tick grows, as JSON and SVG (GROWTH=build/.../growth, GROWTH_RUNS=5)
+	@$(INSTALL_DEPS) build
+	+@$(again) _bench_growth
+_bench_growth: $(BIN)/bench
+	@python3 tests/bench/plot.py --bench $(abspath $(BIN))/bench --out $(GROWTH) --runs $(GROWTH_RUNS)
 
 .PHONY: bench-load _bench_load
 bench-load:  ## world, gateway and bots at 1,000, 2,500 and 5,000 players, beside the least that could
