@@ -50,6 +50,18 @@ static const struct {
 #undef FIGURE
 };
 
+/* The limit's world has no metrics, and its clients compare nothing. */
+static bool is_known(int kind, size_t figure)
+{
+    return kind == LOAD_AEGIS ||
+           figures[figure].offset < offsetof(struct load_figures, tick_p50_us);
+}
+
+static bool is_asked(int kind, const struct load_args *a)
+{
+    return kind != LOAD_LIMIT_ANSWERS || a->answers;
+}
+
 struct spread {
     double median, least, most;
 };
@@ -86,13 +98,15 @@ static struct spread ratio_to(enum load_kind kind, const struct load_args *a)
 static void print_json(const struct load_args *a, uint64_t players)
 {
     for (int k = 0; k < LOAD_KINDS; k++) {
-        if (k == LOAD_LIMIT_ANSWERS && !a->answers)
+        if (!is_asked(k, a))
             continue;
         struct spread ratio = ratio_to((enum load_kind)k, a);
         printf("{\"bench\":\"load\",\"program\":\"%s\",\"players\":%llu,\"runs\":%llu",
                load_kind_names[k], (unsigned long long)players, (unsigned long long)a->runs);
         for (size_t f = 0; f < ARRAY_LEN(figures); f++) {
             struct spread s = spread_of(runs_of[k], a->runs, f);
+            if (!is_known(k, f))
+                continue;
             printf(",\"%s\":%.4g,\"%s_spread\":[%.4g,%.4g]", figures[f].name, s.median,
                    figures[f].name, s.least, s.most);
         }
@@ -107,22 +121,24 @@ static void print_table(const struct load_args *a, uint64_t players)
            (unsigned long long)players, (unsigned long long)a->runs, a->seconds);
     printf("  %-20s", "");
     for (int k = 0; k < LOAD_KINDS; k++) {
-        if (k != LOAD_LIMIT_ANSWERS || a->answers)
-            printf(" %30s", load_kind_names[k]);
+        if (is_asked(k, a))
+            printf(" %31s", load_kind_names[k]);
     }
     printf("\n");
     for (size_t f = 0; f < ARRAY_LEN(figures); f++) {
         printf("  %-20s", figures[f].name);
         for (int k = 0; k < LOAD_KINDS; k++) {
             struct spread s = spread_of(runs_of[k], a->runs, f);
-            if (k != LOAD_LIMIT_ANSWERS || a->answers)
-                printf(" %10.4g (%7.4g to %7.4g)", s.median, s.least, s.most);
+            if (is_asked(k, a) && is_known(k, f))
+                printf(" %9.4g (%8.4g to %8.4g)", s.median, s.least, s.most);
+            else if (is_asked(k, a))
+                printf(" %31s", "");
         }
         printf("  %s\n", figures[f].unit);
     }
     for (int k = 0; k < LOAD_KINDS; k++) {
         struct spread ratio = ratio_to((enum load_kind)k, a);
-        if (k != LOAD_LIMIT && (k != LOAD_LIMIT_ANSWERS || a->answers))
+        if (k != LOAD_LIMIT && is_asked(k, a))
             printf("  %s: %.2f x the limit's ns_per_update (%.2f to %.2f)\n", load_kind_names[k],
                    ratio.median, ratio.least, ratio.most);
     }
@@ -134,7 +150,7 @@ static bool measure(const struct load_args *a, uint64_t players)
         for (int i = 0; i < LOAD_KINDS; i++) {
             /* Who comes first changes each time. */
             int k = r % 2 ? LOAD_KINDS - 1 - i : i;
-            if (k == LOAD_LIMIT_ANSWERS && !a->answers)
+            if (!is_asked(k, a))
                 continue;
             if (!load_run((enum load_kind)k, a, players, &runs_of[k][r]))
                 return false;
