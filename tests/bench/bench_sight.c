@@ -79,7 +79,7 @@ static void *ours_create(const struct sight_job *j)
     o->job = *j;
     cap = o->entities.cap;
     for (uint32_t i = 0; i < j->n; i++) {
-        struct entity_birth birth = {.id = i + 1};
+        struct entity_birth birth = {.id = i + 1, .name = span_text("")};
         struct entity_ref ref;
 
         if (entities_add(&o->entities, &birth, &ref) != 0)

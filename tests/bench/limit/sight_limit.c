@@ -19,7 +19,7 @@
 
 #define ALWAYS inline __attribute__((always_inline))
 
-#define PER_CELL    2.0  /* entities, on average */
+#define PER_CELL    1.0  /* entities, on average */
 #define COLUMN_MIN  1.0f /* units */
 #define AWAY        1e9f /* units, and its square is a float */
 #define BLOCK_WORDS 6    /* a candidate */
@@ -83,7 +83,7 @@ static void *limit_create(const struct sight_job *j, uint32_t lanes)
     l->reach = (float)(j->radius + 2 * j->step) + 0.01f;
     l->height = l->reach;
     l->width = (float)(PER_CELL * j->side * j->side / j->n) / l->height;
-    l->width = l->width < COLUMN_MIN ? COLUMN_MIN : l->width > l->reach ? l->reach : l->width;
+    l->width = l->width < COLUMN_MIN ? COLUMN_MIN : l->width;
     l->margin = (uint32_t)(l->reach / l->width) + 2;
     l->columns = (uint32_t)((float)j->side / l->width) + 2 * l->margin + 1;
     l->strips = (uint32_t)((float)j->side / l->height) + 5;
