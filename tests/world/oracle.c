@@ -127,7 +127,6 @@ struct oracle_rules oracle_random_rules(struct rng *rng)
         r.bounds[2] = x + r.radius * (1 + 4 * rng_unit(rng));
         r.bounds[3] = y + r.radius * (1 + 4 * rng_unit(rng));
     }
-    r.portable = rng_below(rng, 3) == 0;
     r.lattice = rng_below(rng, 3) == 0 ? 1.0 / 64 : 0;
     r.links = 1 + (uint32_t)rng_below(rng, 4);
     r.turns = 1 + (uint32_t)rng_below(rng, 4);
@@ -138,7 +137,9 @@ struct oracle_rules oracle_random_rules(struct rng *rng)
     return r;
 }
 
-static struct rig *world_of(const struct oracle_rules *rules, uint64_t seed)
+/* Each world looks sight up in another way: every index, every kind of code, viewer by viewer,
+ * mover by mover, or now one and now the other. */
+static struct rig *world_of(const struct oracle_rules *rules, uint64_t seed, uint32_t way)
 {
     struct world_config c = rig_config();
     c.aoi_radius = rules->radius;
@@ -151,9 +152,9 @@ static struct rig *world_of(const struct oracle_rules *rules, uint64_t seed)
     c.max_speed = rules->max_speed;
     c.spawn = "uniform";
     c.seed = seed;
+    c.aoi_index = (int)(way % 3);
     struct rig *r = rig_create(&c);
-    if (rules->portable)
-        rig_portable(r);
+    rig_code(r, way % 4, way / 4 % 4);
     if (rules->tight)
         r->world->scratch.cap = 2 * (size_t)r->world->entities.cap * SIGHT_SPARE + 2048;
     char id[16];
@@ -181,8 +182,7 @@ void oracle_run(const struct oracle_rules *rules, uint64_t seed, uint32_t rounds
     rng_init(&o.rng, seed);
     while (rounds > 0) {
         o.rules = rules ? *rules : oracle_random_rules(&o.rng);
-        o.rules.portable ^= o.worlds++ % 2; /* half of them */
-        o.rig = world_of(&o.rules, rng_next(&o.rng));
+        o.rig = world_of(&o.rules, rng_next(&o.rng), o.worlds++);
         o.n = 0;
         memset(o.players, 0, ORACLE_PLAYERS_MAX * sizeof *o.players);
         for (uint32_t i = 0; i < ORACLE_PLAYERS_MAX; i++)

@@ -37,7 +37,6 @@ struct oracle_rules {
     double radius, hysteresis, quantum, move_epsilon, dir_epsilon; /* as in the config */
     uint64_t update_interval;
     double max_speed; /* units a second; below ORACLE_FAST some moves are refused */
-    bool portable;    /* masks by the portable code, whatever the processor has */
     bool tight;       /* scratch that masks do not fit into; no hysteresis, no pauses */
     double bounds[4];
     double area;           /* units around the scene's middle where most of it happens */

@@ -147,12 +147,29 @@ static uint32_t judge_viewer(struct oracle *o, uint32_t viewer)
     return known;
 }
 
+/* Whether this tick is looked at mover by mover: as it comes, always, never, or by turns. */
+static uint32_t few_share(struct oracle *o)
+{
+    uint32_t usual = 12;
+    switch (o->worlds / 3 % 4) {
+    case 0:
+        return usual;
+    case 1:
+        return 0;
+    case 2:
+        return UINT32_MAX;
+    default:
+        return oracle_chance(o, 50) ? 0 : oracle_chance(o, 50) ? usual : UINT32_MAX;
+    }
+}
+
 void oracle_judge(struct oracle *o)
 {
     rig_drop(o->rig);
     snprintf(o->rig->context, sizeof o->rig->context,
              "seed %llu round %u tick %u: ", (unsigned long long)o->seed, o->round,
              o->rig->world->tick + 1);
+    o->rig->world->sight.few_share = few_share(o);
     rig_tick(o->rig, 1);
     uint64_t known = 0;
     bool paused = false;

@@ -131,9 +131,11 @@ static void join(struct rig *r, struct person *p, uint32_t link, uint32_t i)
 struct kind {
     uint64_t seed;
     double hysteresis;
-    bool portable; /* masks without vector instructions */
-    bool tight;    /* scratch that masks do not fit into */
-    bool steady;   /* nobody pauses */
+    uint32_t mask, pack; /* kinds of code: see rig_code */
+    int index;           /* enum places_index */
+    enum { QUIET_BY_ITSELF, QUIET_ALWAYS, QUIET_NEVER, QUIET_MIXED } quiet; /* mover by mover? */
+    bool tight;  /* scratch that masks do not fit into */
+    bool steady; /* nobody pauses */
 };
 
 static struct rig *world_of(const struct kind *kind)
@@ -143,11 +145,13 @@ static struct rig *world_of(const struct kind *kind)
     c.spawn = "0,0,150";
     c.max_speed = 5000;
     c.aoi_hysteresis = kind->hysteresis;
+    c.aoi_index = kind->index;
     c.quantum = 1.0 / 256;
     memcpy(c.bounds, (double[4]){-160, -160, 160, 160}, sizeof c.bounds);
     struct rig *r = rig_create(&c);
-    if (kind->portable)
-        rig_portable(r);
+    rig_code(r, kind->mask, kind->pack);
+    if (kind->quiet != QUIET_BY_ITSELF)
+        r->world->sight.few_share = kind->quiet == QUIET_NEVER ? UINT32_MAX : 0;
     if (kind->tight)
         r->world->scratch.cap = 2 * (size_t)r->world->entities.cap * SIGHT_SPARE + 8192;
     return r;
@@ -178,6 +182,8 @@ static uint64_t run(const struct kind *kind, uint32_t ticks, struct tape *tape,
             for (uint32_t i = 2; i < PEOPLE; i += LINKS)
                 join(r, &people[i], links[2], i);
         }
+        if (kind->quiet == QUIET_MIXED)
+            r->world->sight.few_share = tick % 3 == 0 ? UINT32_MAX : 0;
         rig_tick(r, 1);
         if (ledger)
             enter_messages(ledger, r);
@@ -247,9 +253,44 @@ Test(determinism, and_so_it_is_with_hysteresis, .timeout = 120)
     TEST_NO_LEAKS();
 }
 
-Test(determinism, and_so_it_is_without_vector_instructions, .timeout = 120)
+Test(determinism, and_so_it_is_with_every_kind_of_code, .timeout = 300)
 {
-    pinned((struct kind){.portable = true}, PINNED);
+    const struct mask_code *masks;
+    const struct pack_code *packs;
+    uint32_t n_masks = mask_codes(&masks), n_packs = pack_codes(&packs);
+    uint32_t n = n_masks > n_packs ? n_masks : n_packs;
+    for (uint32_t i = 1; i < n; i++) /* the best ones run above */
+        pinned((struct kind){.mask = i, .pack = i}, PINNED);
+    TEST_NO_LEAKS();
+}
+
+Test(determinism, and_so_it_is_with_the_nine_cells_around, .timeout = 120)
+{
+    pinned((struct kind){.index = PLACES_NINE}, PINNED);
+    TEST_NO_LEAKS();
+}
+
+Test(determinism, and_so_it_is_with_the_four_cells_around_a_quadrant, .timeout = 120)
+{
+    pinned((struct kind){.index = PLACES_FOUR}, PINNED);
+    TEST_NO_LEAKS();
+}
+
+Test(determinism, and_so_it_is_mover_by_mover, .timeout = 120)
+{
+    pinned((struct kind){.quiet = QUIET_ALWAYS}, PINNED);
+    TEST_NO_LEAKS();
+}
+
+Test(determinism, and_so_it_is_now_by_movers_and_now_by_viewers, .timeout = 120)
+{
+    pinned((struct kind){.quiet = QUIET_MIXED, .index = PLACES_FOUR}, PINNED);
+    TEST_NO_LEAKS();
+}
+
+Test(determinism, and_so_it_is_viewer_by_viewer, .timeout = 120)
+{
+    pinned((struct kind){.quiet = QUIET_NEVER}, PINNED);
     TEST_NO_LEAKS();
 }
 

@@ -146,7 +146,6 @@ Test(sight_oracle, at_a_walkers_speed)
     memcpy(rules.bounds, (double[4]){-50, -50, 50, 50}, sizeof rules.bounds);
     rules.ticks = 30;
     oracle_run(&rules, 17, oracle_rounds(2));
-    rules.portable = true;
     rules.radius = 7;
     oracle_run(&rules, 18, oracle_rounds(2));
     TEST_NO_LEAKS();

@@ -1,15 +1,14 @@
 /* world/interest/events.c: see the header.
- * Most lists are made in order. Where one was not, the order comes from a radix sort over (id,
- * index), one pass for each byte of the largest id, and one copy of each event.
+ * Most lists are made in order. Where one was not, the order comes from sorting (id, index), and
+ * one copy of each event.
  */
 #include "world/interest/events.h"
 
 #include "common/err.h"
+#include "world/interest/radix.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define RADIX 256
 
 int events_init(struct events *e, uint32_t cap)
 {
@@ -42,35 +41,13 @@ void events_fini(struct events *e)
     memset(e, 0, sizeof(*e));
 }
 
-/* One stable pass of the radix sort by the byte at `shift` of the key. */
-static void pass(const uint64_t *in, uint64_t *out, uint32_t n, unsigned shift)
-{
-    uint32_t start[RADIX] = {0}, sum = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        start[in[i] >> shift & (RADIX - 1)]++;
-    for (uint32_t i = 0; i < RADIX; i++) {
-        uint32_t count = start[i];
-
-        start[i] = sum;
-        sum += count;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        out[start[in[i] >> shift & (RADIX - 1)]++] = in[i];
-}
-
 void events_sort_keys(struct events *e, uint32_t n)
 {
-    uint32_t bits = 0; /* of all keys */
+    uint64_t *sorted = radix_sort(e->keys[0], e->keys[1], n);
 
-    for (uint32_t i = 0; i < n; i++)
-        bits |= (uint32_t)(e->keys[0][i] >> 32);
-    for (unsigned shift = 0; n > 1 && shift < 32 && bits >> shift != 0; shift += 8) {
-        uint64_t *t = e->keys[0];
-
-        pass(e->keys[0], e->keys[1], n, shift + 32);
-        e->keys[0] = e->keys[1];
-        e->keys[1] = t;
+    if (sorted != e->keys[0]) {
+        e->keys[1] = e->keys[0];
+        e->keys[0] = sorted;
     }
 }
 

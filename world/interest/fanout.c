@@ -241,13 +241,28 @@ static void staying_by_list(struct records *r, const struct sight_result *result
     }
 }
 
+/* Records of those who stay and moved, by name. */
+static void staying_movers(struct records *r, const struct sight_result *result)
+{
+    const struct world *w = r->w;
+
+    for (uint32_t i = 0; i < result->n_movers; i++) {
+        uint32_t slot = result->movers[i];
+
+        if (w->tells[slot].len != 0 && !w->jumped[slot])
+            records_put(r, w->entities.id[slot], &w->tells[slot]);
+    }
+}
+
 static void put_staying(struct world *w, const struct sight_result *r, struct pause_cursor *past)
 {
     struct records records = {.w = w};
 
-    records_begin(&records, w->sight.count[r->viewer]);
+    records_begin(&records, r->movers ? r->n_movers : w->sight.count[r->viewer]);
     if (r->block)
         staying_by_mask(&records, r);
+    else if (r->movers)
+        staying_movers(&records, r);
     else
         staying_by_list(&records, r, past);
     records_end(&records);
@@ -280,6 +295,18 @@ static uint32_t jumped_by_mask(const struct world *w, const struct sight_result 
             if (w->jumped[known_slot(key)])
                 out[found++] = key;
         }
+    }
+    return found;
+}
+
+/* The same by name. */
+static uint32_t jumped_movers(const struct world *w, const struct sight_result *r, uint64_t *out)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < r->n_movers; i++) {
+        if (w->jumped[r->movers[i]])
+            out[found++] = known_key(w->entities.id[r->movers[i]], r->movers[i]);
     }
     return found;
 }
@@ -318,7 +345,9 @@ static struct sight_diff with_jumped(struct world *w, const struct sight_result 
     uint64_t *jumped = arena_take(&w->scratch, n * sizeof(*jumped)), *gone, *added;
 
     ASSERT(jumped); /* sight left room */
-    n_jumped = r->block ? jumped_by_mask(w, r, jumped) : jumped_by_list(w, r, past, jumped);
+    n_jumped = r->block    ? jumped_by_mask(w, r, jumped)
+               : r->movers ? jumped_movers(w, r, jumped)
+                           : jumped_by_list(w, r, past, jumped);
     if (n_jumped == 0)
         return *d;
     gone = arena_take(&w->scratch, ((size_t)d->n_gone + n_jumped) * sizeof(*gone));
@@ -342,7 +371,7 @@ static void tell_viewer(void *arg, const struct sight_result *r)
         block_lay(w, r->block);
     if (r->block && w->fan.any == 0 && w->n_jumped == 0 && d.n_gone + d.n_added == 0)
         return;
-    if (!r->block && pause_resuming(w, r->viewer))
+    if (!r->block && !r->movers && pause_resuming(w, r->viewer))
         past = &cursor;
     outbox_begin(&w->outbox, route->link, route->sid);
     if (past)

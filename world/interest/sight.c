@@ -14,6 +14,9 @@
 #define SIGHT_SLACK_STEPS 2.5
 #define SIGHT_SLACK_SHARE 8
 
+/* Looking at a mover costs about as much as looking at so many viewers. */
+#define SIGHT_FEW_SHARE 12
+
 int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4], uint32_t cap,
                uint64_t max_pairs)
 {
@@ -23,11 +26,13 @@ int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4]
     memset(s, 0, sizeof(*s));
     s->rules = rules;
     s->cap = cap;
+    s->few_share = SIGHT_FEW_SHARE;
     (void)mask_codes(&codes);
     s->mask = codes[0];
     if (places_init(&s->places, rules.index, bounds, rules.radius, slack < most ? slack : most,
                     cap) != 0 ||
-        known_init(&s->known, cap, max_pairs) != 0 || sight_work_create(cap, &s->work) != 0) {
+        known_init(&s->known, cap, max_pairs) != 0 || sight_work_create(cap, &s->work) != 0 ||
+        cells_init(&s->cells, &s->places, cap) != 0 || sight_few_create(cap, &s->few) != 0) {
         sight_fini(s);
         return E_NOMEM;
     }
@@ -55,6 +60,8 @@ void sight_fini(struct sight *s)
     places_fini(&s->places);
     known_fini(&s->known);
     sight_work_destroy(s->work);
+    cells_fini(&s->cells);
+    sight_few_destroy(s->few);
     free(s->mode);
     free(s->count);
     free(s->listed);
@@ -76,6 +83,10 @@ void sight_set_again(struct sight *s, uint32_t viewer, bool again)
     s->again[viewer] = again;
     s->n_again += again ? 1u : 0u - 1u;
 }
+
+/* Newcomers without a rank at most, after a tick that needed none: who leaves is sought among them.
+ */
+#define SIGHT_FRESH_MAX 256
 
 /* --- lists come and go --------------------------------------------------------------------- */
 
@@ -172,8 +183,9 @@ uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
         *out = known_keys(&s->known, viewer);
         return known_count(&s->known, viewer);
     }
-    (void)e;
     *out = s->keys;
+    if (s->by_movers)
+        return cells_known(&s->cells, &s->places, e, viewer, s->keys);
     return places_known(&s->places, viewer, s->keys);
 }
 
@@ -206,6 +218,15 @@ static void note_moved(struct sight *s, const struct entities *e)
     s->n_moved = n;
 }
 
+/* So few moved, came, ended or changed that looking mover by mover costs less; and nobody's list is
+ * to be made exact, for which blocks are needed. */
+static bool is_quiet(const struct sight *s, const struct entities *e)
+{
+    uint64_t n = (uint64_t)e->dirty_count + e->dying_count;
+
+    return n * s->few_share <= e->alive_count && s->n_again == 0;
+}
+
 void sight_run(struct sight *s, struct entities *e, const struct grid *g, struct arena *scratch,
                uint32_t tick)
 {
@@ -215,10 +236,17 @@ void sight_run(struct sight *s, struct entities *e, const struct grid *g, struct
         known_compact(&s->known);
     if (!keeps_lists(s)) {
         note_moved(s, e);
-        places_rank(&s->places, e);
-        places_file(&s->places);
-        s->ranked = true;
-        sight_mask_run(s, e, scratch, tick);
+        if (!is_quiet(s, e) || !sight_few_run(s, e, tick)) {
+            places_rank(&s->places, e);
+            places_file(&s->places);
+            s->ranked = true;
+            s->by_movers = s->cells.synced = false;
+            sight_mask_run(s, e, scratch, tick);
+        } else if (e->dirty_count + e->dying_count > 0) {
+            s->by_movers = true;
+            if (s->places.n_fresh > SIGHT_FRESH_MAX)
+                places_rank(&s->places, e);
+        }
     }
     for (uint32_t i = 0; i < s->n_listed; i++) {
         if (s->mode[s->listed[i]] == SIGHT_LIST)
@@ -228,8 +256,12 @@ void sight_run(struct sight *s, struct entities *e, const struct grid *g, struct
 
 void sight_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, void *arg)
 {
-    if (!keeps_lists(s))
-        sight_mask_tell(s, e, tell, arg);
+    if (!keeps_lists(s)) {
+        if (s->ranked)
+            sight_mask_tell(s, e, tell, arg);
+        else
+            sight_few_tell(s, e, tell, arg);
+    }
     for (uint32_t i = 0; i < s->n_listed; i++) {
         uint32_t viewer = s->listed[i];
         struct sight_result r = {.viewer = viewer, .diff = s->diffs[viewer]};
@@ -245,6 +277,8 @@ void sight_settle(struct sight *s, const struct entities *e)
 
     if (keeps_lists(s))
         return;
+    if (s->cells.synced)
+        cells_settle(&s->cells, e, s->moved, s->n_moved);
     places_settle(&s->places, e, s->moved, s->n_moved);
     while (at < s->n_listed) { /* exact again: old and new places tell the same from here on */
         uint32_t viewer = s->listed[at];

@@ -1,9 +1,10 @@
 /* world/interest/sight.h: who sees whom, exactly, once a tick.
  * Takes the tick's places, entries and ends; yields for each viewer who is gone, who is new, and
- * who stays, ascending by id. Two ways, with the same results:
+ * who stays (of whom only movers are told), ascending by id. Two ways, with the same results:
  *
  *   masks   the rule needs no history: gone, new and staying fall out of old and new places, told
- *           apart by masks over the people around (world/interest/mask), nothing kept;
+ *           apart by masks over the people around (world/interest/mask), nothing kept. Where many
+ *           moved, viewer by viewer (sight_mask); where few did, mover by mover (sight_few);
  *   lists   the rule needs history (hysteresis; a viewer that is paused): what the viewer knows is
  *           a list (world/interest/known), walked and merged.
  *
@@ -16,6 +17,7 @@
 #pragma once
 
 #include "common/arena.h"
+#include "world/interest/cells.h"
 #include "world/interest/known.h"
 #include "world/interest/places.h"
 #include "world/state/entity.h"
@@ -60,6 +62,8 @@ struct sight_result {
     struct sight_diff diff;
     const struct sight_block *block; /* NULL: who stays is in the viewer's list, diff.added apart */
     const uint64_t *stay;            /* bits over block->ranks, the viewer left out */
+    const uint32_t *movers; /* [n_movers] else, not NULL: those who stay and moved: slots by id */
+    uint32_t n_movers;
 };
 
 /* What was kept of a block of places. */
@@ -102,6 +106,12 @@ struct sight {
     uint32_t n_views;
     struct sight_work *work; /* buffers of one block: world/interest/sight_mask.c */
 
+    struct cells cells;
+    struct sight_few *few; /* world/interest/sight_few.c */
+    bool by_movers;        /* this tick, or the last one, was looked at by movers */
+    uint32_t few_share;    /* as it is where so many times those who changed are no more than all;
+                            * 0: always, where it can be */
+
     uint64_t pairs;                   /* known now */
     uint64_t added, removed, cleared; /* since the start: added - removed - cleared = pairs */
     uint64_t holds;                   /* times that a viewer was held */
@@ -142,7 +152,16 @@ void sight_tell(struct sight *s, struct entities *e, sight_tell_fn *tell, void *
 void sight_settle(struct sight *s, const struct entities *e);
 /* For sight's own files. */
 struct sight_work;
-struct mask_edge sight_edge(const struct places *p);
+struct sight_few;
+/* The edge of sight, for a radius in whole numbers. */
+struct mask_edge sight_edge(double radius);
+void sight_next_mark(struct sight *s);
+int sight_few_create(uint32_t slots, struct sight_few **out) MUST_CHECK;
+void sight_few_destroy(struct sight_few *f);
+/* False: too much for this way; nothing is changed. */
+bool sight_few_run(struct sight *s, struct entities *e, uint32_t tick) MUST_CHECK;
+void sight_few_tell(struct sight *s, const struct entities *e, sight_tell_fn *tell, void *arg);
+#define SIGHT_CELL_WORDS 4 /* of a cell's people looked at in one go */
 int sight_work_create(uint32_t cap, struct sight_work **out) MUST_CHECK;
 void sight_work_destroy(struct sight_work *k);
 void sight_mask_run(struct sight *s, struct entities *e, struct arena *scratch, uint32_t tick);

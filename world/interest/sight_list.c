@@ -114,7 +114,7 @@ static void look_keep(struct look *l, uint32_t tick, uint32_t *seen_new)
     s->count[l->viewer] = known_count(&s->known, l->viewer);
 }
 
-static void next_mark(struct sight *s)
+void sight_next_mark(struct sight *s)
 {
     if (++s->mark_now == 0) {
         memset(s->mark, 0, s->known.viewers * sizeof(*s->mark));
@@ -142,7 +142,7 @@ void sight_list_look(struct sight *s, struct entities *e, const struct grid *g,
     }
     l.in2 = s->rules.radius * s->rules.radius;
     l.keep2 = reach * reach;
-    next_mark(s);
+    sight_next_mark(s);
     look_known(&l);
     l.added = l.gone + l.n_gone;
     look_around(&l, g);

@@ -97,9 +97,9 @@ void sight_work_destroy(struct sight_work *k)
     free(k);
 }
 
-struct mask_edge sight_edge(const struct places *p)
+struct mask_edge sight_edge(double r)
 {
-    double r = p->radius * p->scale, low = r - MASK_ROUNDING, high = r + MASK_ROUNDING;
+    double low = r - MASK_ROUNDING, high = r + MASK_ROUNDING;
     double inner = low > 0 ? floor(low * low) : 0;
 
     return (struct mask_edge){(int32_t)inner, (uint32_t)(ceil(high * high) - inner)};
@@ -107,7 +107,8 @@ struct mask_edge sight_edge(const struct places *p)
 
 static struct block block_start(struct sight *s, struct entities *e)
 {
-    return (struct block){.s = s, .e = e, .k = s->work, .edge = sight_edge(&s->places)};
+    return (struct block){
+        .s = s, .e = e, .k = s->work, .edge = sight_edge(s->places.radius * s->places.scale)};
 }
 
 /* List a block's candidates and lay their places. */

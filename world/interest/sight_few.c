@@ -1,0 +1,410 @@
+/* world/interest/sight_few.c: sight by movers, for a tick in which few moved; see sight.h.
+ * A pair of two who stand still stays as it is. So for each who moved, came, ended (a subject),
+ * or changed otherwise, those around are looked at once, by masks over the cells' places now and
+ * before, and what is found is hung on the viewers it concerns: the subject stays in sight and may
+ * be told, is gone or is new. What costs nothing are all the others.
+ *
+ *   subjects, last id first ─► cells around ─► entries, chained by viewer ─► touched viewers
+ *
+ * A pair of two subjects is looked at from both; each time what the other one sees is noted. One
+ * who jumped is left out of the masks and compared exactly with every subject; where many jump,
+ * or there are more entries than room, the tick is one in which many moved.
+ * May touch: what sight.h may.
+ */
+#include "world/interest/sight.h"
+
+#include "common/err.h"
+#include "world/interest/radix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define JUMPERS_MAX 32
+/* Entries beyond those that the slots give room for. */
+#define ENTRIES_SPARE 65536
+
+enum entry_kind { ENTRY_STAY, ENTRY_GONE, ENTRY_NEW };
+#define KIND_SHIFT 30
+#define SLOT_BITS  ((1u << KIND_SHIFT) - 1)
+
+/* One thing that a viewer learns of a subject. */
+struct entry {
+    uint32_t next; /* of the same viewer, index + 1; 0: none */
+    uint32_t viewer;
+    uint32_t subject; /* slot, with its kind in the upper bits */
+};
+
+static enum entry_kind kind_of(const struct entry *e)
+{
+    return (enum entry_kind)(e->subject >> KIND_SHIFT);
+}
+
+struct sight_few {
+    struct entry *entries; /* [cap] */
+    uint32_t n, cap;
+    bool full;
+
+    uint32_t *head;    /* [slots] by viewer: its last entry, index + 1; 0: none */
+    uint32_t *touched; /* [slots] viewers with entries */
+    uint32_t n_touched;
+    uint64_t *subjects, *spare; /* [slots] keys */
+    uint32_t *stays;            /* [slots] of one viewer */
+    uint64_t *gone, *added;     /* [slots] of one viewer */
+    uint32_t jumpers[JUMPERS_MAX];
+    uint32_t n_jumpers;
+    uint64_t in_now[SIGHT_CELL_WORDS], in_old[SIGHT_CELL_WORDS];
+    uint8_t doubtful[SIGHT_CELL_WORDS];
+};
+
+int sight_few_create(uint32_t slots, struct sight_few **out)
+{
+    struct sight_few *f = calloc(1, sizeof(*f));
+
+    if (!f)
+        return E_NOMEM;
+    f->cap = slots + ENTRIES_SPARE;
+    f->entries = calloc(f->cap, sizeof(*f->entries));
+    f->head = calloc(slots, sizeof(*f->head));
+    f->touched = calloc(slots, sizeof(*f->touched));
+    f->subjects = calloc(slots, sizeof(*f->subjects));
+    f->spare = calloc(slots, sizeof(*f->spare));
+    f->stays = calloc(slots, sizeof(*f->stays));
+    f->gone = calloc(slots, sizeof(*f->gone));
+    f->added = calloc(slots, sizeof(*f->added));
+    if (!f->entries || !f->head || !f->touched || !f->subjects || !f->spare || !f->stays ||
+        !f->gone || !f->added) {
+        sight_few_destroy(f);
+        return E_NOMEM;
+    }
+    *out = f;
+    return 0;
+}
+
+void sight_few_destroy(struct sight_few *f)
+{
+    if (!f)
+        return;
+    free(f->entries);
+    free(f->head);
+    free(f->touched);
+    free(f->subjects);
+    free(f->spare);
+    free(f->stays);
+    free(f->gone);
+    free(f->added);
+    free(f);
+}
+
+/* The tick at hand. */
+struct turn {
+    struct sight *s;
+    const struct entities *e;
+    struct sight_few *f;
+    struct mask_edge edge;
+    double r2;
+};
+
+/* --- who is looked at ------------------------------------------------------------------------- */
+
+static bool is_dying(const struct entities *e, uint32_t slot)
+{
+    return (e->flags[slot] & ENTITY_DYING) != 0;
+}
+
+/* Did it jump? Exactly: who did not is within the slack of where it was. */
+static bool has_jumped(const struct turn *t, uint32_t slot)
+{
+    const struct places *p = &t->s->places;
+    double dx, dy;
+
+    if (!p->seen[slot] || is_dying(t->e, slot))
+        return false;
+    dx = t->e->x[slot] - p->old_x[slot];
+    dy = t->e->y[slot] - p->old_y[slot];
+    return dx * dx + dy * dy > p->slack * p->slack;
+}
+
+static uint64_t key_of(const struct entities *e, uint32_t slot)
+{
+    return known_key(e->id[slot], slot);
+}
+
+/* List the subjects, ascending; mark them, and list the jumpers. False: too many of those. */
+static bool list_subjects(struct turn *t, uint32_t *n)
+{
+    const struct entities *e = t->e;
+    struct sight *s = t->s;
+    struct sight_few *f = t->f;
+    uint64_t *sorted;
+
+    *n = 0;
+    f->n_jumpers = 0;
+    sight_next_mark(s);
+    for (uint32_t i = 0; i < e->dirty_count; i++) {
+        uint32_t slot = e->dirty[i];
+
+        if (!(e->flags[slot] & ENTITY_DIRTY))
+            continue;
+        f->subjects[(*n)++] = key_of(e, slot);
+        s->mark[slot] = s->mark_now;
+        if (!has_jumped(t, slot))
+            continue;
+        if (f->n_jumpers == JUMPERS_MAX)
+            return false;
+        f->jumpers[f->n_jumpers++] = slot;
+    }
+    for (uint32_t i = 0; i < e->dying_count; i++) {
+        f->subjects[(*n)++] = key_of(e, e->dying[i]);
+        s->mark[e->dying[i]] = s->mark_now;
+    }
+    sorted = radix_sort(f->subjects, f->spare, *n);
+    if (sorted != f->subjects) {
+        f->spare = f->subjects;
+        f->subjects = sorted;
+    }
+    return true;
+}
+
+static bool is_jumper(const struct turn *t, uint32_t slot)
+{
+    for (uint32_t i = 0; i < t->f->n_jumpers; i++) {
+        if (t->f->jumpers[i] == slot)
+            return true;
+    }
+    return false;
+}
+
+/* --- what is found ------------------------------------------------------------------------------
+ */
+
+static inline void add(struct turn *t, uint32_t viewer, uint32_t subject, enum entry_kind kind)
+{
+    struct sight_few *f = t->f;
+
+    if (t->s->mode[viewer] != SIGHT_MASK)
+        return;
+    if (f->n == f->cap) {
+        f->full = true;
+        return;
+    }
+    if (f->head[viewer] == 0)
+        f->touched[f->n_touched++] = viewer;
+    f->entries[f->n] =
+        (struct entry){f->head[viewer], viewer, subject | (uint32_t)kind << KIND_SHIFT};
+    f->head[viewer] = ++f->n;
+}
+
+/* `subject` and another one are in each other's sight now, or were before, or both. */
+static inline void found(struct turn *t, uint32_t subject, uint32_t other, bool now, bool old)
+{
+    enum entry_kind kind = !now ? ENTRY_GONE : old ? ENTRY_STAY : ENTRY_NEW;
+
+    add(t, other, subject, kind);
+    if (kind != ENTRY_STAY && t->s->mark[other] != t->s->mark_now)
+        add(t, subject, other, kind); /* a subject finds it by itself */
+}
+
+static bool near_now(const struct turn *t, uint32_t a, uint32_t b)
+{
+    double dx = t->e->x[a] - t->e->x[b], dy = t->e->y[a] - t->e->y[b];
+
+    return !is_dying(t->e, a) && !is_dying(t->e, b) && dx * dx + dy * dy <= t->r2;
+}
+
+static bool near_old(const struct turn *t, uint32_t a, uint32_t b)
+{
+    const struct places *p = &t->s->places;
+    double dx = p->old_x[a] - p->old_x[b], dy = p->old_y[a] - p->old_y[b];
+
+    return p->seen[a] && p->seen[b] && dx * dx + dy * dy <= t->r2;
+}
+
+static void found_exact(struct turn *t, uint32_t subject, uint32_t other)
+{
+    bool now = near_now(t, subject, other), old = near_old(t, subject, other);
+
+    if (now || old)
+        found(t, subject, other, now, old);
+}
+
+/* The masks of a subject over one run of at most SIGHT_CELL_WORDS words of a cell. */
+static void look_run(struct turn *t, uint32_t subject, const struct mask_place place[2],
+                     uint32_t first, uint32_t n, bool alive, bool seen)
+{
+    const struct cells *c = &t->s->cells;
+    struct sight_few *f = t->f;
+    uint32_t batches = (n + MASK_BATCH - 1) / MASK_BATCH;
+    bool doubt = t->s->mask.look(c->now + first, c->old + first, batches, place, t->edge, f->in_now,
+                                 f->in_old, f->doubtful);
+
+    for (uint32_t w = 0; w < MASK_WORDS(batches); w++) {
+        uint64_t now = alive ? f->in_now[w] : 0, old = seen ? f->in_old[w] : 0;
+        uint64_t unsure_now = 0, unsure_old = 0;
+
+        if (doubt && f->doubtful[w]) {
+            uint32_t at = first + w * 64, left = batches - w * (64 / MASK_BATCH);
+
+            left = left < 64 / MASK_BATCH ? left : 64 / MASK_BATCH;
+            unsure_now = t->s->mask.doubt(c->now + at, left, place[0], t->edge);
+            unsure_old = t->s->mask.doubt(c->old + at, left, place[1], t->edge);
+        }
+        for (uint64_t bits = now | old | unsure_now | unsure_old; bits != 0; bits &= bits - 1) {
+            uint32_t i = (uint32_t)__builtin_ctzll(bits), other = c->slot[first + w * 64 + i];
+            uint64_t bit = bits & -bits;
+
+            if (other == subject || is_jumper(t, other))
+                continue;
+            if ((unsure_now | unsure_old) & bit)
+                found_exact(t, subject, other);
+            else
+                found(t, subject, other, (now & bit) != 0, (old & bit) != 0);
+        }
+    }
+}
+
+static void look_around(struct turn *t, uint32_t subject)
+{
+    const struct places *p = &t->s->places;
+    const struct entities *e = t->e;
+    const struct cells *c = &t->s->cells;
+    const struct cells_cell *cells[CELLS_AROUND];
+    bool alive = !is_dying(e, subject), seen = p->seen[subject];
+    double x = alive ? e->x[subject] : p->old_x[subject];
+    double y = alive ? e->y[subject] : p->old_y[subject];
+    uint32_t n = cells_around(c, x, y, cells);
+
+    for (uint32_t k = 0; k < n; k++) {
+        struct mask_place place[2] = {cells_from(c, cells[k], x, y)};
+
+        place[1] = seen ? cells_from(c, cells[k], p->old_x[subject], p->old_y[subject]) : place[0];
+        for (uint32_t at = 0; at < cells[k]->n; at += SIGHT_CELL_WORDS * 64) {
+            uint32_t left = cells[k]->n - at;
+
+            look_run(t, subject, place, cells[k]->first + at,
+                     left < SIGHT_CELL_WORDS * 64 ? left : SIGHT_CELL_WORDS * 64, alive, seen);
+        }
+    }
+    for (uint32_t i = 0; i < t->f->n_jumpers; i++)
+        found_exact(t, subject, t->f->jumpers[i]);
+}
+
+/* Everybody around one place of a jumper, each once in both. */
+static void look_exactly(struct turn *t, uint32_t subject, double x, double y, bool second)
+{
+    const struct cells *c = &t->s->cells;
+    const struct cells_cell *cells[CELLS_AROUND];
+    uint32_t n = cells_around(c, x, y, cells);
+
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t i = 0; i < cells[k]->n; i++) {
+            uint32_t other = c->slot[cells[k]->first + i];
+
+            if (other == subject || is_jumper(t, other))
+                continue;
+            /* The first time all that are near it now, the second time the rest. */
+            if (near_now(t, subject, other) != second)
+                found_exact(t, subject, other);
+        }
+    }
+}
+
+static void look_jumper(struct turn *t, uint32_t subject)
+{
+    const struct places *p = &t->s->places;
+
+    look_exactly(t, subject, t->e->x[subject], t->e->y[subject], false);
+    look_exactly(t, subject, p->old_x[subject], p->old_y[subject], true);
+    for (uint32_t i = 0; i < t->f->n_jumpers; i++) {
+        if (t->f->jumpers[i] != subject)
+            found_exact(t, subject, t->f->jumpers[i]);
+    }
+}
+
+/* --- a tick -------------------------------------------------------------------------------------
+ */
+
+/* Nothing is hung on anybody. */
+static void clear(struct sight_few *f)
+{
+    for (uint32_t i = 0; i < f->n_touched; i++)
+        f->head[f->touched[i]] = 0;
+    f->n = f->n_touched = 0;
+    f->full = false;
+}
+
+/* The books of sight. */
+static void count(struct sight *s, struct entities *e, uint32_t tick)
+{
+    const struct sight_few *f = s->few;
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct entry *entry = &f->entries[i];
+
+        if (kind_of(entry) == ENTRY_NEW) {
+            e->seen_new[entry->subject & SLOT_BITS] = tick;
+            s->count[entry->viewer]++;
+            s->added++;
+            s->pairs++;
+        } else if (kind_of(entry) == ENTRY_GONE) {
+            s->count[entry->viewer]--;
+            s->removed++;
+            s->pairs--;
+        }
+    }
+}
+
+bool sight_few_run(struct sight *s, struct entities *e, uint32_t tick)
+{
+    struct turn t = {.s = s, .e = e, .f = s->few, .r2 = s->rules.radius * s->rules.radius};
+    struct cells *c = &s->cells;
+    uint32_t n;
+
+    clear(t.f);
+    if (e->dirty_count + e->dying_count == 0)
+        return true;
+    if (!list_subjects(&t, &n))
+        return false;
+    if (!c->synced || !cells_follow(c, &s->places, e, s->moved, s->n_moved))
+        cells_make(c, &s->places, e);
+    t.edge = sight_edge(s->rules.radius * c->scale);
+    for (uint32_t i = n; i > 0 && !t.f->full; i--) {
+        uint32_t subject = known_slot(t.f->subjects[i - 1]);
+
+        if (is_jumper(&t, subject))
+            look_jumper(&t, subject);
+        else
+            look_around(&t, subject);
+    }
+    if (t.f->full) {
+        clear(t.f);
+        return false;
+    }
+    count(s, e, tick);
+    return true;
+}
+
+void sight_few_tell(struct sight *s, const struct entities *e, sight_tell_fn *tell, void *arg)
+{
+    struct sight_few *f = s->few;
+
+    for (uint32_t i = 0; i < f->n_touched; i++) {
+        struct sight_result r = {.viewer = f->touched[i], .movers = f->stays};
+        uint32_t n_gone = 0, n_added = 0;
+
+        for (uint32_t at = f->head[r.viewer]; at != 0; at = f->entries[at - 1].next) {
+            const struct entry *entry = &f->entries[at - 1];
+
+            if (kind_of(entry) == ENTRY_STAY)
+                f->stays[r.n_movers++] = entry->subject & SLOT_BITS;
+            else if (kind_of(entry) == ENTRY_GONE)
+                f->gone[n_gone++] = key_of(e, entry->subject & SLOT_BITS);
+            else
+                f->added[n_added++] = key_of(e, entry->subject & SLOT_BITS);
+        }
+        known_sort(f->gone, n_gone);
+        known_sort(f->added, n_added);
+        r.diff = (struct sight_diff){f->gone, f->added, n_gone, n_added};
+        tell(arg, &r);
+    }
+    clear(f);
+}
