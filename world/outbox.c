@@ -59,6 +59,8 @@ static void end(struct outbox *o, struct link_ref link, size_t start)
         last->end = o->w.len;
     else
         o->runs[o->n_runs++] = (struct outbox_run){link, start, o->w.len};
+    if (o->w.len >= OUTBOX_HANDFUL)
+        outbox_flush(o);
 }
 
 void outbox_data(struct outbox *o, struct link_ref link, uint64_t session,

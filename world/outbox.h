@@ -1,7 +1,8 @@
 /* world/outbox.h: link frames to send, in the order they were made.
- * One buffer of fixed size. When it is full, or the edge asks, it is handed to `drain` in runs of
- * one link each, and is empty again; so it can never overflow and never grows. Pure but for that
- * one call. May touch: common, proto/link, world/ids. Never: sockets.
+ * One buffer of fixed size. When there are OUTBOX_HANDFUL bytes in it, or the edge asks, it is
+ * handed to `drain` in runs of one link each, and is empty again; so it can never overflow and
+ * never grows, and what a tick tells the first viewers is on its way while it tells the others.
+ * Pure but for that one call. May touch: common, proto/link, world/ids. Never: sockets.
  *
  *   handlers, tick ─► buffer [OUTBOX_BYTES] ─► drain(link, bytes) … ─► the edge's streams
  */
@@ -11,9 +12,10 @@
 #include "proto/limits.h"
 #include "world/ids.h"
 
-#define OUTBOX_BYTES (2 * LINK_FRAME_MAX) /* the largest link frame fits beside another */
-#define OUTBOX_FULL  131072               /* bytes from which on it is handed over: while cached */
-#define OUTBOX_RUNS  4096                 /* runs of frames to one link between two drains */
+#define OUTBOX_BYTES   (2 * LINK_FRAME_MAX) /* the largest link frame fits beside another */
+#define OUTBOX_FULL    131072 /* bytes from which on it is handed over: while cached */
+#define OUTBOX_HANDFUL 131072 /* bytes: a send that is worth its call, and still in the cache */
+#define OUTBOX_RUNS    4096   /* runs of frames to one link between two drains */
 
 /* Whole link frames for one link; borrowed for the call. */
 typedef void outbox_drain_fn(void *arg, struct link_ref link, struct span frames);

@@ -29,8 +29,11 @@
 #define HELLO_MAX (LINK_ID_MAX + LINK_KEY_MAX + 32)
 /* Hello, ping and pong with their heads. */
 #define OWN_FRAME_MAX (HELLO_MAX + FRAME_HEAD)
-/* Queued bytes above which a drain sends at once, so that a big tick does not pile up here. */
-#define SEND_BYTES 262144
+/* Frames of so many bytes, queued or drained in one run, are sent at once: a big tick does not pile
+ * up here, and the gateway is at its first clients while the last are still worked out. */
+#define SEND_BYTES 65536
+/* A drained queue keeps a buffer of so many bytes: several ticks' answers. */
+#define QUEUE_KEEP 524288
 /* Pings in one link-timeout. */
 #define PINGS 3
 /* A gateway that speaks another version may take so long to read what we speak. */
@@ -200,8 +203,11 @@ static void finish(struct connection *c, enum link_end why, int64_t linger_ns)
 
 static void write_frames(struct connection *c, struct span frames)
 {
-    int err = c->ends || c->finishing ? E_CLOSED : stream_write(c->stream, frames);
+    int err = E_CLOSED;
 
+    if (!c->ends && !c->finishing)
+        err = frames.n >= SEND_BYTES ? stream_send(c->stream, &frames, 1)
+                                     : stream_write(c->stream, frames);
     if (err == 0) {
         if (stream_queued(c->stream) > SEND_BYTES)
             stream_flush(c->stream);
@@ -510,7 +516,7 @@ int world_link_create(struct loop *l, const struct world_options *o, struct edge
     k->limits = (struct stream_limits){
         .queue_soft = o->link_queue_soft,
         .queue_hard = o->link_queue_hard,
-        .queue_keep = 2 * SEND_BYTES,
+        .queue_keep = QUEUE_KEEP,
         .keep_max = FRAME_HEAD + LINK_FRAME_MAX,
     };
     rng_secret(&random, sizeof(random));
