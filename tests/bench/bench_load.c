@@ -4,7 +4,6 @@
 #include "tests/bench/bench_load.h"
 
 #include "common/opts.h"
-#include "tests/bench/bench.h"
 #include "tests/bench/load_run.h"
 
 #include <stdlib.h>
@@ -72,14 +71,20 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Sorts them; n > 0. */
+static struct spread spread_of_values(double *v, uint64_t n)
+{
+    qsort(v, n, sizeof(*v), compare);
+    return (struct spread){n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2, v[0], v[n - 1]};
+}
+
 static struct spread spread_of(const struct load_figures *runs, uint64_t n, size_t figure)
 {
     double v[RUNS_MAX];
 
     for (uint64_t r = 0; r < n; r++)
         memcpy(&v[r], (const char *)&runs[r] + figures[figure].offset, sizeof(v[r]));
-    qsort(v, n, sizeof(*v), compare);
-    return (struct spread){n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2, v[0], v[n - 1]};
+    return spread_of_values(v, n);
 }
 
 static struct load_figures runs_of[LOAD_KINDS][RUNS_MAX];
@@ -91,8 +96,7 @@ static struct spread ratio_to(enum load_kind kind, const struct load_args *a)
 
     for (uint64_t r = 0; r < a->runs; r++)
         v[r] = runs_of[kind][r].ns_per_update / runs_of[LOAD_LIMIT][r].ns_per_update;
-    qsort(v, a->runs, sizeof(*v), compare);
-    return (struct spread){bench_median(v, a->runs), v[0], v[a->runs - 1]};
+    return spread_of_values(v, a->runs);
 }
 
 static void print_json(const struct load_args *a, uint64_t players)
