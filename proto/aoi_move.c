@@ -7,6 +7,7 @@
 #include "proto/limits.h"
 #include "proto/protocol.h"
 
+#include <endian.h>
 #include <math.h>
 
 #define WRAP        65536.0 /* values of a wrapped coordinate */
@@ -101,16 +102,21 @@ void aoi_move_head(uint8_t *out, uint32_t tick, size_t record_bytes, bool wide)
 {
     static const uint8_t begin[] = {0x93, CMD_AOI_MOVE, 0, 0x82, 0xa4, 't', 'i', 'c', 'k', 0xce};
     static const uint8_t moves[] = {0xa5, 'm', 'o', 'v', 'e', 's'};
-    unsigned bits = wide ? 32 : 16;
+    uint32_t number = htobe32(tick), length = htobe32((uint32_t)record_bytes);
 
     ASSERT(record_bytes <= (wide ? PROTO_BATCH_MAX : UINT16_MAX));
     memcpy(out, begin, sizeof(begin));
     out += sizeof(begin);
-    for (int shift = 24; shift >= 0; shift -= 8)
-        *out++ = (uint8_t)(tick >> shift);
+    memcpy(out, &number, sizeof(number));
+    out += sizeof(number);
     memcpy(out, moves, sizeof(moves));
     out += sizeof(moves);
-    *out++ = wide ? 0xc6 : 0xc5; /* bin32, bin16 */
-    for (unsigned shift = bits; shift > 0; shift -= 8)
-        *out++ = (uint8_t)(record_bytes >> (shift - 8));
+    if (wide) {
+        *out++ = 0xc6; /* bin32 */
+        memcpy(out, &length, sizeof(length));
+    } else {
+        *out++ = 0xc5; /* bin16 */
+        *out++ = (uint8_t)(record_bytes >> 8);
+        *out++ = (uint8_t)record_bytes;
+    }
 }

@@ -382,28 +382,3 @@ void link_write_pong(struct span_writer *w, uint64_t number)
 {
     write_number(w, LINK_PONG, number);
 }
-
-/* --- laid in place -----------------------------------------------------------------------------
- */
-
-void link_data_head(uint8_t out[LINK_DATA_HEAD], uint64_t session, uint32_t n, size_t frame_bytes)
-{
-    ASSERT(n >= 1);
-    ASSERT(n <= LINK_PLACED_MAX);
-    ASSERT(frame_bytes <= LINK_FRAME_MAX + FRAME_HEAD);
-    frame_head(out, (uint32_t)(frame_bytes - FRAME_HEAD));
-    out[4] = (uint8_t)(0x90 + 2 + n); /* array */
-    out[5] = LINK_DATA;
-    out[6] = 0xcf; /* uint64 */
-    for (int i = 0; i < 8; i++)
-        out[7 + i] = (uint8_t)(session >> (56 - 8 * i));
-}
-
-void link_body_head(uint8_t out[LINK_BODY_HEAD], size_t body_bytes)
-{
-    ASSERT(body_bytes >= 1);
-    ASSERT(body_bytes <= PROTO_BATCH_MAX);
-    out[0] = 0xc6; /* bin32 */
-    for (int i = 0; i < 4; i++)
-        out[1 + i] = (uint8_t)(body_bytes >> (24 - 8 * i));
-}

@@ -17,8 +17,11 @@
  */
 #pragma once
 
+#include "common/err.h"
 #include "common/span.h"
 #include "proto/limits.h"
+
+#include <endian.h>
 
 enum link_kind {
     LINK_HELLO,
@@ -80,5 +83,28 @@ void link_write_pong(struct span_writer *w, uint64_t number);
 #define LINK_PLACED_MAX 13 /* bodies in such a frame */
 
 /* `frame_bytes`: all of the frame, heads included; n is 1..LINK_PLACED_MAX. */
-void link_data_head(uint8_t out[LINK_DATA_HEAD], uint64_t session, uint32_t n, size_t frame_bytes);
-void link_body_head(uint8_t out[LINK_BODY_HEAD], size_t body_bytes);
+static inline void link_data_head(uint8_t out[LINK_DATA_HEAD], uint64_t session, uint32_t n,
+                                  size_t frame_bytes)
+{
+    uint32_t length = htobe32((uint32_t)(frame_bytes - FRAME_HEAD_BYTES));
+    uint64_t id = htobe64(session);
+
+    ASSERT(n >= 1);
+    ASSERT(n <= LINK_PLACED_MAX);
+    ASSERT(frame_bytes <= LINK_FRAME_MAX + FRAME_HEAD_BYTES);
+    memcpy(out, &length, sizeof(length));
+    out[4] = (uint8_t)(0x90 + 2 + n); /* array */
+    out[5] = LINK_DATA;
+    out[6] = 0xcf; /* uint64 */
+    memcpy(out + 7, &id, sizeof(id));
+}
+
+static inline void link_body_head(uint8_t out[LINK_BODY_HEAD], size_t body_bytes)
+{
+    uint32_t length = htobe32((uint32_t)body_bytes);
+
+    ASSERT(body_bytes >= 1);
+    ASSERT(body_bytes <= PROTO_BATCH_MAX);
+    out[0] = 0xc6; /* bin32 */
+    memcpy(out + 1, &length, sizeof(length));
+}

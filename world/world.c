@@ -100,7 +100,8 @@ static int rooms_init(struct world *w)
     w->routes = calloc(cap, sizeof(*w->routes));
     w->tells = calloc(cap, sizeof(*w->tells));
     w->jumped = calloc(cap, sizeof(*w->jumped));
-    if (!w->routes || !w->tells || !w->jumped || pack_list_init(&w->fan.list, cap) != 0)
+    if (!w->routes || !w->tells || !w->jumped || pack_list_init(&w->fan.list, cap) != 0 ||
+        lone_init(&w->fan.lone, cap) != 0)
         return E_NOMEM;
     (void)pack_codes(&packs);
     w->fan.code = packs[0];
@@ -143,6 +144,7 @@ void world_destroy(struct world *w)
     if (!w)
         return;
     pack_list_fini(&w->fan.list);
+    lone_fini(&w->fan.lone);
     free(w->jumped);
     free(w->tells);
     free(w->routes);

@@ -11,6 +11,7 @@
 #include "proto/aoi_move.h"
 #include "proto/message.h"
 #include "world/interest/events.h"
+#include "world/interest/lone.h"
 #include "world/interest/pack.h"
 #include "world/interest/sight.h"
 #include "world/outbox.h"
@@ -60,6 +61,7 @@ struct world_route {
 
 /* What is told of each candidate of the block at hand (world/interest/fanout). */
 struct world_fan {
+    struct lone lone;
     uint32_t block; /* its number; 0: none yet */
     uint64_t any;   /* all words of list.told, or-ed */
     struct pack_list list;

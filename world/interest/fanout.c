@@ -359,6 +359,73 @@ static struct sight_diff with_jumped(struct world *w, const struct sight_result 
     return (struct sight_diff){gone, added, d->n_gone + n_jumped, d->n_added + n_jumped};
 }
 
+/* --- those who are told of one mover alone -----------------------------------------------------
+ */
+
+/* Have the caches bring what telling a viewer will need. */
+static void fetch(const struct world *w, uint32_t viewer)
+{
+    __builtin_prefetch(&w->routes[viewer]);
+    __builtin_prefetch(&w->sight.count[viewer]);
+}
+
+/* Is there nothing to tell, or one record alone, which goes the common way? */
+static bool tell_lone(struct world *w, const struct sight_result *r)
+{
+    const struct world_route *route = &w->routes[r->viewer];
+    uint32_t told = 0, mover = 0;
+
+    if (r->diff.n_gone + r->diff.n_added > 0 || w->n_jumped > 0)
+        return false;
+    for (uint32_t i = 0; i < r->n_movers; i++) {
+        if (w->tells[r->movers[i]].len == 0)
+            continue;
+        mover = r->movers[i];
+        if (++told == 2)
+            return false;
+    }
+    if (told == 1) {
+        lone_add(&w->fan.lone, route->link, route->sid, mover);
+        w->metrics.aoi_moves++;
+    }
+    return true;
+}
+
+static void tell_lone_of(struct world *w, uint32_t mover)
+{
+    uint8_t body[AOI_MOVE_HEAD(false) + AOI_MOVE_RECORD_MAX];
+    size_t n =
+        aoi_move_put(body + AOI_MOVE_HEAD(false), w->entities.id[mover], 0, &w->tells[mover]);
+
+    aoi_move_head(body, w->tick, n, false);
+    lone_tell(&w->fan.lone, mover, span_of(body, AOI_MOVE_HEAD(false) + n), &w->outbox);
+}
+
+static void tell_all_lone(struct world *w)
+{
+    struct lone *l = &w->fan.lone;
+
+    if (l->n == 0)
+        return;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int type = EVENT_ENTER; type <= EVENT_UPDATE; type++) {
+            for (uint32_t i = 0; i < w->events.n[type]; i++) {
+                uint32_t slot = w->events.list[type][i].who.slot;
+
+                if (l->count[slot] == 0)
+                    continue;
+                if (pass == 0)
+                    lone_lay(l, slot);
+                else
+                    tell_lone_of(w, slot);
+            }
+        }
+        if (pass == 0)
+            lone_sort(l);
+    }
+    lone_clear(l);
+}
+
 static void tell_viewer(void *arg, const struct sight_result *r)
 {
     struct world *w = arg;
@@ -370,6 +437,10 @@ static void tell_viewer(void *arg, const struct sight_result *r)
     if (r->block && r->block->number != w->fan.block)
         block_lay(w, r->block);
     if (r->block && w->fan.any == 0 && w->n_jumped == 0 && d.n_gone + d.n_added == 0)
+        return;
+    if (r->later)
+        fetch(w, *r->later);
+    if (r->movers && tell_lone(w, r))
         return;
     if (!r->block && !r->movers && pause_resuming(w, r->viewer))
         past = &cursor;
@@ -396,5 +467,6 @@ void fanout_tell(struct world *w)
     encode_all(w);
     w->fan.block = 0;
     sight_tell(&w->sight, &w->entities, tell_viewer, w);
+    tell_all_lone(w);
     clear(w);
 }

@@ -64,6 +64,7 @@ struct sight_result {
     const uint64_t *stay;            /* bits over block->ranks, the viewer left out */
     const uint32_t *movers; /* [n_movers] else, not NULL: those who stay and moved: slots by id */
     uint32_t n_movers;
+    const uint32_t *later; /* not NULL: one who is told soon, so that its data can be brought */
 };
 
 /* What was kept of a block of places. */

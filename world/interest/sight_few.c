@@ -20,6 +20,8 @@
 #include <string.h>
 
 #define JUMPERS_MAX 32
+/* Viewers ahead whose data may be brought while one is told. */
+#define FETCH_AHEAD 8
 /* Entries beyond those that the slots give room for. */
 #define ENTRIES_SPARE 65536
 
@@ -181,8 +183,6 @@ static inline void add(struct turn *t, uint32_t viewer, uint32_t subject, enum e
 {
     struct sight_few *f = t->f;
 
-    if (t->s->mode[viewer] != SIGHT_MASK)
-        return;
     if (f->n == f->cap) {
         f->full = true;
         return;
@@ -248,6 +248,8 @@ static void look_run(struct turn *t, uint32_t subject, const struct mask_place p
             unsure_now = t->s->mask.doubt(c->now + at, left, place[0], t->edge);
             unsure_old = t->s->mask.doubt(c->old + at, left, place[1], t->edge);
         }
+        for (uint64_t bits = now | old; bits != 0; bits &= bits - 1)
+            __builtin_prefetch(&f->head[c->slot[first + w * 64 + (uint32_t)__builtin_ctzll(bits)]]);
         for (uint64_t bits = now | old | unsure_now | unsure_old; bits != 0; bits &= bits - 1) {
             uint32_t i = (uint32_t)__builtin_ctzll(bits), other = c->slot[first + w * 64 + i];
             uint64_t bit = bits & -bits;
@@ -262,17 +264,45 @@ static void look_run(struct turn *t, uint32_t subject, const struct mask_place p
     }
 }
 
+/* Where a subject is looked for: where it stands, or stood if it ended. */
+static void place_of(const struct turn *t, uint32_t subject, double *x, double *y)
+{
+    const struct places *p = &t->s->places;
+
+    *x = is_dying(t->e, subject) ? p->old_x[subject] : t->e->x[subject];
+    *y = is_dying(t->e, subject) ? p->old_y[subject] : t->e->y[subject];
+}
+
+/* Have the caches bring the cells around a subject. */
+static void fetch_around(const struct turn *t, uint32_t subject)
+{
+    const struct cells *c = &t->s->cells;
+    const struct cells_cell *cells[CELLS_AROUND];
+    uint32_t n;
+    double x, y;
+
+    place_of(t, subject, &x, &y);
+    n = cells_around(c, x, y, cells);
+    for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t at = 0; at < cells[k]->n; at += MASK_BATCH) {
+            __builtin_prefetch(&c->now[cells[k]->first + at]);
+            __builtin_prefetch(&c->old[cells[k]->first + at]);
+            __builtin_prefetch(&c->slot[cells[k]->first + at]);
+        }
+    }
+}
+
 static void look_around(struct turn *t, uint32_t subject)
 {
     const struct places *p = &t->s->places;
-    const struct entities *e = t->e;
     const struct cells *c = &t->s->cells;
     const struct cells_cell *cells[CELLS_AROUND];
-    bool alive = !is_dying(e, subject), seen = p->seen[subject];
-    double x = alive ? e->x[subject] : p->old_x[subject];
-    double y = alive ? e->y[subject] : p->old_y[subject];
-    uint32_t n = cells_around(c, x, y, cells);
+    bool alive = !is_dying(t->e, subject), seen = p->seen[subject];
+    double x, y;
+    uint32_t n;
 
+    place_of(t, subject, &x, &y);
+    n = cells_around(c, x, y, cells);
     for (uint32_t k = 0; k < n; k++) {
         struct mask_place place[2] = {cells_from(c, cells[k], x, y)};
 
@@ -340,12 +370,14 @@ static void count(struct sight *s, struct entities *e, uint32_t tick)
     for (uint32_t i = 0; i < f->n; i++) {
         const struct entry *entry = &f->entries[i];
 
+        if (kind_of(entry) == ENTRY_STAY || s->mode[entry->viewer] != SIGHT_MASK)
+            continue;
         if (kind_of(entry) == ENTRY_NEW) {
             e->seen_new[entry->subject & SLOT_BITS] = tick;
             s->count[entry->viewer]++;
             s->added++;
             s->pairs++;
-        } else if (kind_of(entry) == ENTRY_GONE) {
+        } else {
             s->count[entry->viewer]--;
             s->removed++;
             s->pairs--;
@@ -370,6 +402,8 @@ bool sight_few_run(struct sight *s, struct entities *e, uint32_t tick)
     for (uint32_t i = n; i > 0 && !t.f->full; i--) {
         uint32_t subject = known_slot(t.f->subjects[i - 1]);
 
+        if (i > 1)
+            fetch_around(&t, known_slot(t.f->subjects[i - 2]));
         if (is_jumper(&t, subject))
             look_jumper(&t, subject);
         else
@@ -391,6 +425,16 @@ void sight_few_tell(struct sight *s, const struct entities *e, sight_tell_fn *te
         struct sight_result r = {.viewer = f->touched[i], .movers = f->stays};
         uint32_t n_gone = 0, n_added = 0;
 
+        if (i + 2 * FETCH_AHEAD < f->n_touched)
+            __builtin_prefetch(&f->head[f->touched[i + 2 * FETCH_AHEAD]]);
+        if (i + FETCH_AHEAD < f->n_touched) {
+            r.later = &f->touched[i + FETCH_AHEAD];
+            __builtin_prefetch(&s->mode[*r.later]);
+            __builtin_prefetch(&f->entries[f->head[*r.later] - 1]);
+        }
+        if (s->mode[r.viewer] != SIGHT_MASK)
+            continue;
+
         for (uint32_t at = f->head[r.viewer]; at != 0; at = f->entries[at - 1].next) {
             const struct entry *entry = &f->entries[at - 1];
 
@@ -401,8 +445,10 @@ void sight_few_tell(struct sight *s, const struct entities *e, sight_tell_fn *te
             else
                 f->added[n_added++] = key_of(e, entry->subject & SLOT_BITS);
         }
-        known_sort(f->gone, n_gone);
-        known_sort(f->added, n_added);
+        if (n_gone > 1)
+            known_sort(f->gone, n_gone);
+        if (n_added > 1)
+            known_sort(f->added, n_added);
         r.diff = (struct sight_diff){f->gone, f->added, n_gone, n_added};
         tell(arg, &r);
     }
