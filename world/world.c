@@ -101,7 +101,8 @@ static int rooms_init(struct world *w)
     w->tells = calloc(cap, sizeof(*w->tells));
     w->jumped = calloc(cap, sizeof(*w->jumped));
     if (!w->routes || !w->tells || !w->jumped || pack_list_init(&w->fan.list, cap) != 0 ||
-        lone_init(&w->fan.lone, cap) != 0)
+        lone_init(&w->fan.lone, cap) != 0 ||
+        !(w->fan.waiting = calloc(cap, sizeof(*w->fan.waiting))))
         return E_NOMEM;
     (void)pack_codes(&packs);
     w->fan.code = packs[0];
@@ -145,6 +146,7 @@ void world_destroy(struct world *w)
         return;
     pack_list_fini(&w->fan.list);
     lone_fini(&w->fan.lone);
+    free(w->fan.waiting);
     free(w->jumped);
     free(w->tells);
     free(w->routes);
@@ -202,7 +204,7 @@ void world_validate(const struct world *w)
 {
     const struct sight *s = &w->sight;
     const struct entities *e = &w->entities;
-    uint64_t pairs = 0, inside = 0;
+    uint64_t pairs = 0, inside = 0, masks = 0;
 
     ASSERT(w->scratch.used == 0);
     ASSERT(e->alive_count + e->dying_count == e->slots.live);
@@ -212,9 +214,11 @@ void world_validate(const struct world *w)
     }
     for (uint32_t i = 0; i < s->cap; i++) {
         pairs += s->count[i];
+        masks += s->mode[i] == SIGHT_MASK;
         ASSERT(s->mode[i] == SIGHT_MASK || known_count(&s->known, i) == s->count[i]);
     }
     ASSERT(pairs == s->pairs);
+    ASSERT(masks == s->n_masks);
     ASSERT(s->added - s->removed - s->cleared == s->pairs);
     for (uint32_t i = 0; i < w->sessions.slots.cap; i++) {
         if (w->sessions.slots.gen[i] & 1)

@@ -62,6 +62,9 @@ struct world_route {
 /* What is told of each candidate of the block at hand (world/interest/fanout). */
 struct world_fan {
     struct lone lone;
+    uint32_t *waiting; /* [cap] viewers who are told of `mover` alone */
+    uint32_t n_waiting;
+    uint32_t mover; /* slot */
     uint32_t block; /* its number; 0: none yet */
     uint64_t any;   /* all words of list.told, or-ed */
     struct pack_list list;

@@ -146,6 +146,19 @@ static void ours_tell(void *arg, const struct sight_result *r)
         *at++ = (struct sight_record){known_id(r->diff.gone[i]), SIGHT_GONE};
     for (uint32_t i = 0; i < r->diff.n_added; i++)
         *at++ = (struct sight_record){known_id(r->diff.added[i]), SIGHT_NEW};
+    for (uint32_t i = 0; i < r->n_movers; i++) { /* to each of those who are told alone */
+        uint32_t id = o->entities.id[r->movers[i]];
+
+        for (uint32_t k = r->alone ? r->n_alone : 1; k > 0; k--)
+            *at++ = (struct sight_record){id, o->in->tail[id - 1]};
+    }
+    o->out->gone += r->diff.n_gone;
+    o->out->added += r->diff.n_added;
+    if (r->movers) {
+        o->out->staying += (uint64_t)(at - first) - r->diff.n_gone - r->diff.n_added;
+        o->out->at += (size_t)(at - first);
+        return;
+    }
     if (r->block->number != o->block)
         ours_lay(o, r->block);
     words = (r->block->n + 63) / 64;
@@ -155,8 +168,6 @@ static void ours_tell(void *arg, const struct sight_result *r)
         bits = o->bits;
     }
     at = o->pack(o->laid, bits, words, at);
-    o->out->gone += r->diff.n_gone;
-    o->out->added += r->diff.n_added;
     o->out->staying += (uint64_t)(at - first) - r->diff.n_gone - r->diff.n_added;
     o->out->at += (size_t)(at - first);
 }

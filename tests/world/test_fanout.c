@@ -79,3 +79,28 @@ Test(fanout, a_batch_above_one_mebibyte_is_split_in_each_of_its_kinds, .timeout 
     rig_destroy(r);
     TEST_NO_LEAKS();
 }
+
+Test(fanout, who_has_no_session_is_told_nothing_and_is_seen)
+{
+    static const uint32_t shares[] = {0, UINT32_MAX}; /* mover by mover, viewer by viewer */
+    for (size_t way = 0; way < ARRAY_LEN(shares); way++) {
+        struct world_config c = rig_config();
+        struct rig *r = rig_create(&c);
+        r->world->sight.few_share = shares[way];
+        uint32_t v = rig_join_at(r, "v", 0, 0), w = rig_join_at(r, "w", 1, 1);
+        add_crowd(r, 1000, 60);
+        rig_tick(r, 1);
+        cr_assert_eq(r->sessions[v].view.count, 61);
+        for (int i = 1; i <= 5; i++) {
+            rig_move(r, v, 0, 0.4 * i);
+            rig_drop(r);
+            uint64_t frames = r->world->outbox.frames;
+            rig_tick(r, 1);
+            cr_assert_eq(r->world->outbox.frames - frames, 1, "w alone is told");
+            cr_assert_eq(r->sessions[w].view.count, 61);
+        }
+        rig_balance(r);
+        rig_destroy(r);
+    }
+    TEST_NO_LEAKS();
+}

@@ -59,26 +59,10 @@ void cells_fini(struct cells *c)
 
 /* --- where a place is --------------------------------------------------------------------- */
 
-static int32_t middle(uint32_t cx)
-{
-    return (int32_t)(cx << CELLS_BITS) + (1 << (CELLS_BITS - 1));
-}
-
-/* Held to what masks can take; a viewer's own place is always nearer than that. */
-static int16_t held(int32_t v)
-{
-    return (int16_t)(v < -MASK_COORD_MAX  ? -MASK_COORD_MAX
-                     : v > MASK_COORD_MAX ? MASK_COORD_MAX
-                                          : v);
-}
-
 struct mask_place cells_from(const struct cells *c, const struct cells_cell *cell, double x,
                              double y)
 {
-    return (struct mask_place){
-        held(places_fix(x, c->x0, c->scale) - middle(cell->cx)),
-        held(places_fix(y, c->y0, c->scale) - middle(cell->cy)),
-    };
+    return cells_from_fixed(cell, places_fix(x, c->x0, c->scale), places_fix(y, c->y0, c->scale));
 }
 
 static void cell_of(const struct cells *c, double x, double y, uint32_t *cx, uint32_t *cy)

@@ -57,6 +57,17 @@ uint32_t cells_around(const struct cells *c, double x, double y,
 /* A place in whole numbers from a cell's middle. */
 struct mask_place cells_from(const struct cells *c, const struct cells_cell *cell, double x,
                              double y);
+/* The same of whole numbers from the scene's corner. */
+static inline struct mask_place cells_from_fixed(const struct cells_cell *cell, int32_t x,
+                                                 int32_t y)
+{
+    int32_t half = 1 << (CELLS_BITS - 1);
+
+    return (struct mask_place){
+        mask_hold(x - (int32_t)(cell->cx << CELLS_BITS) - half),
+        mask_hold(y - (int32_t)(cell->cy << CELLS_BITS) - half),
+    };
+}
 
 /* As places_known, between two ticks while synced. */
 uint32_t cells_known(const struct cells *c, const struct places *p, const struct entities *e,

@@ -366,64 +366,53 @@ static struct sight_diff with_jumped(struct world *w, const struct sight_result 
 static void fetch(const struct world *w, uint32_t viewer)
 {
     __builtin_prefetch(&w->routes[viewer]);
-    __builtin_prefetch(&w->sight.count[viewer]);
 }
 
-/* Is there nothing to tell, or one record alone, which goes the common way? */
-static bool tell_lone(struct world *w, const struct sight_result *r)
-{
-    const struct world_route *route = &w->routes[r->viewer];
-    uint32_t told = 0, mover = 0;
-
-    if (r->diff.n_gone + r->diff.n_added > 0 || w->n_jumped > 0)
-        return false;
-    for (uint32_t i = 0; i < r->n_movers; i++) {
-        if (w->tells[r->movers[i]].len == 0)
-            continue;
-        mover = r->movers[i];
-        if (++told == 2)
-            return false;
-    }
-    if (told == 1) {
-        lone_add(&w->fan.lone, route->link, route->sid, mover);
-        w->metrics.aoi_moves++;
-    }
-    return true;
-}
-
-static void tell_lone_of(struct world *w, uint32_t mover)
+/* Those who are told of one mover alone get one body: those of the mover before this one, while
+ * the caches bring what this one's need. */
+static void tell_waiting(struct world *w)
 {
     uint8_t body[AOI_MOVE_HEAD(false) + AOI_MOVE_RECORD_MAX];
-    size_t n =
-        aoi_move_put(body + AOI_MOVE_HEAD(false), w->entities.id[mover], 0, &w->tells[mover]);
+    uint32_t mover = w->fan.mover;
+    size_t n;
 
+    if (w->fan.n_waiting == 0)
+        return;
+    for (uint32_t i = 0; i < w->fan.n_waiting; i++) {
+        const struct world_route *route = &w->routes[w->fan.waiting[i]];
+
+        lone_add(&w->fan.lone, route->link, route->sid);
+    }
+    n = aoi_move_put(body + AOI_MOVE_HEAD(false), w->entities.id[mover], 0, &w->tells[mover]);
     aoi_move_head(body, w->tick, n, false);
-    lone_tell(&w->fan.lone, mover, span_of(body, AOI_MOVE_HEAD(false) + n), &w->outbox);
+    lone_tell(&w->fan.lone, span_of(body, AOI_MOVE_HEAD(false) + n), &w->outbox);
+    w->metrics.aoi_moves += w->fan.n_waiting;
+    w->fan.n_waiting = 0;
 }
 
-static void tell_all_lone(struct world *w)
+static void tell_alone(struct world *w, const struct sight_result *r)
 {
-    struct lone *l = &w->fan.lone;
-
-    if (l->n == 0)
+    if (w->tells[r->movers[0]].len == 0)
         return;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int type = EVENT_ENTER; type <= EVENT_UPDATE; type++) {
-            for (uint32_t i = 0; i < w->events.n[type]; i++) {
-                uint32_t slot = w->events.list[type][i].who.slot;
+    for (uint32_t i = 0; i < r->n_alone; i++)
+        fetch(w, r->alone[i]);
+    tell_waiting(w);
+    memcpy(w->fan.waiting, r->alone, r->n_alone * sizeof(*r->alone));
+    w->fan.n_waiting = r->n_alone;
+    w->fan.mover = r->movers[0];
+}
 
-                if (l->count[slot] == 0)
-                    continue;
-                if (pass == 0)
-                    lone_lay(l, slot);
-                else
-                    tell_lone_of(w, slot);
-            }
-        }
-        if (pass == 0)
-            lone_sort(l);
+static void tell_viewer(void *arg, const struct sight_result *r);
+
+/* One who jumped too far for a record is told by remove and add, viewer by viewer. */
+static void tell_each(struct world *w, const struct sight_result *r)
+{
+    struct sight_result one = {.movers = r->movers, .n_movers = 1};
+
+    for (uint32_t i = 0; i < r->n_alone; i++) {
+        one.viewer = r->alone[i];
+        tell_viewer(w, &one);
     }
-    lone_clear(l);
 }
 
 static void tell_viewer(void *arg, const struct sight_result *r)
@@ -438,10 +427,16 @@ static void tell_viewer(void *arg, const struct sight_result *r)
         block_lay(w, r->block);
     if (r->block && w->fan.any == 0 && w->n_jumped == 0 && d.n_gone + d.n_added == 0)
         return;
+    if (r->alone && w->jumped[r->movers[0]]) {
+        tell_each(w, r);
+        return;
+    }
+    if (r->alone) {
+        tell_alone(w, r);
+        return;
+    }
     if (r->later)
         fetch(w, *r->later);
-    if (r->movers && tell_lone(w, r))
-        return;
     if (!r->block && !r->movers && pause_resuming(w, r->viewer))
         past = &cursor;
     outbox_begin(&w->outbox, route->link, route->sid);
@@ -467,6 +462,6 @@ void fanout_tell(struct world *w)
     encode_all(w);
     w->fan.block = 0;
     sight_tell(&w->sight, &w->entities, tell_viewer, w);
-    tell_all_lone(w);
+    tell_waiting(w);
     clear(w);
 }

@@ -13,13 +13,6 @@ _Static_assert(2ll * (MASK_COORD_MAX + MASK_VIEWER_MAX) * (MASK_COORD_MAX + MASK
                "squared distances fit");
 _Static_assert(MASK_COORD_MAX + MASK_VIEWER_MAX <= INT16_MAX, "differences fit");
 
-static int16_t held(int32_t v)
-{
-    return (int16_t)(v < -MASK_COORD_MAX  ? -MASK_COORD_MAX
-                     : v > MASK_COORD_MAX ? MASK_COORD_MAX
-                                          : v);
-}
-
 static void pad(uint32_t n, struct mask_place *now, struct mask_place *old)
 {
     for (; n % MASK_BATCH != 0; n++)
@@ -33,8 +26,8 @@ static void lay_portable(const struct mask_fixed *fixed, const uint32_t *ranks, 
     for (uint32_t j = 0; j < n; j++) {
         const struct mask_fixed *f = &fixed[ranks[j]];
 
-        now[j] = (struct mask_place){held(f->x - mid_x), held(f->y - mid_y)};
-        old[j] = (struct mask_place){held(f->old_x - mid_x), held(f->old_y - mid_y)};
+        now[j] = (struct mask_place){mask_hold(f->x - mid_x), mask_hold(f->y - mid_y)};
+        old[j] = (struct mask_place){mask_hold(f->old_x - mid_x), mask_hold(f->old_y - mid_y)};
     }
     pad(n, now, old);
 }

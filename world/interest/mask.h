@@ -77,6 +77,13 @@ struct mask_code {
 /* The kinds that this processor runs, the best first, the portable one last. Returns how many. */
 uint32_t mask_codes(const struct mask_code **out);
 
+static inline int16_t mask_hold(int32_t v)
+{
+    return (int16_t)(v < -MASK_COORD_MAX  ? -MASK_COORD_MAX
+                     : v > MASK_COORD_MAX ? MASK_COORD_MAX
+                                          : v);
+}
+
 /* The squared distance in whole numbers, minus edge.inner: negative means within; as the vector
  * code computes it. */
 static inline int32_t mask_beyond(struct mask_place a, struct mask_place b, struct mask_edge edge)

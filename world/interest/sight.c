@@ -32,7 +32,8 @@ int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4]
     if (places_init(&s->places, rules.index, bounds, rules.radius, slack < most ? slack : most,
                     cap) != 0 ||
         known_init(&s->known, cap, max_pairs) != 0 || sight_work_create(cap, &s->work) != 0 ||
-        cells_init(&s->cells, &s->places, cap) != 0 || sight_few_create(cap, &s->few) != 0) {
+        cells_init(&s->cells, &s->places, cap) != 0 ||
+        sight_few_create(cap, s->cells.pool, &s->few) != 0) {
         sight_fini(s);
         return E_NOMEM;
     }
@@ -100,8 +101,15 @@ static bool has_list(const struct sight *s, uint32_t viewer)
     return s->mode[viewer] == SIGHT_LIST || s->mode[viewer] == SIGHT_HELD;
 }
 
+static void set_mask(struct sight *s, uint32_t viewer)
+{
+    s->mode[viewer] = SIGHT_MASK;
+    s->n_masks++;
+}
+
 static void list_add(struct sight *s, uint32_t viewer)
 {
+    s->n_masks -= s->mode[viewer] == SIGHT_MASK;
     s->mode[viewer] = SIGHT_LIST;
     s->listed_at[viewer] = s->n_listed;
     s->listed[s->n_listed++] = viewer;
@@ -123,13 +131,14 @@ void sight_watch(struct sight *s, uint32_t viewer)
     if (keeps_lists(s))
         list_add(s, viewer);
     else
-        s->mode[viewer] = SIGHT_MASK;
+        set_mask(s, viewer);
 }
 
 void sight_forget(struct sight *s, uint32_t viewer)
 {
     if (has_list(s, viewer))
         list_drop(s, viewer);
+    s->n_masks -= s->mode[viewer] == SIGHT_MASK;
     s->cleared += s->count[viewer];
     s->pairs -= s->count[viewer];
     s->count[viewer] = 0;
@@ -288,6 +297,6 @@ void sight_settle(struct sight *s, const struct entities *e)
             continue;
         }
         list_drop(s, viewer);
-        s->mode[viewer] = SIGHT_MASK;
+        set_mask(s, viewer);
     }
 }

@@ -64,6 +64,9 @@ struct sight_result {
     const uint64_t *stay;            /* bits over block->ranks, the viewer left out */
     const uint32_t *movers; /* [n_movers] else, not NULL: those who stay and moved: slots by id */
     uint32_t n_movers;
+    const uint32_t *alone; /* [n_alone] not NULL: not one viewer, but all of these, who are told of
+                            * movers[0] and nothing else */
+    uint32_t n_alone;
     const uint32_t *later; /* not NULL: one who is told soon, so that its data can be brought */
 };
 
@@ -87,6 +90,7 @@ struct sight {
     struct known known;  /* lists, by viewer's slot */
     uint32_t cap;        /* slots */
     uint8_t *mode;       /* [cap] enum sight_mode */
+    uint32_t n_masks;    /* viewers in SIGHT_MASK */
     uint32_t *count;     /* [cap] how many each viewer knows */
     uint32_t *listed;    /* [n_listed] viewers with a list */
     uint32_t *listed_at; /* [cap] */
@@ -157,7 +161,7 @@ struct sight_few;
 /* The edge of sight, for a radius in whole numbers. */
 struct mask_edge sight_edge(double radius);
 void sight_next_mark(struct sight *s);
-int sight_few_create(uint32_t slots, struct sight_few **out) MUST_CHECK;
+int sight_few_create(uint32_t slots, uint32_t seats, struct sight_few **out) MUST_CHECK;
 void sight_few_destroy(struct sight_few *f);
 /* False: too much for this way; nothing is changed. */
 bool sight_few_run(struct sight *s, struct entities *e, uint32_t tick) MUST_CHECK;

@@ -4,7 +4,7 @@
  * before, and what is found is hung on the viewers it concerns: the subject stays in sight and may
  * be told, is gone or is new. What costs nothing are all the others.
  *
- *   subjects, last id first ─► cells around ─► entries, chained by viewer ─► touched viewers
+ *   subjects, last id first ─► cells around ─► entries, chained by viewer ─► viewers
  *
  * A pair of two subjects is looked at from both; each time what the other one sees is noted. One
  * who jumped is left out of the masks and compared exactly with every subject; where many jump,
@@ -31,8 +31,8 @@ enum entry_kind { ENTRY_STAY, ENTRY_GONE, ENTRY_NEW };
 
 /* One thing that a viewer learns of a subject. */
 struct entry {
-    uint32_t next; /* of the same viewer, index + 1; 0: none */
-    uint32_t viewer;
+    uint32_t next;    /* of the same viewer, index + 1; 0: none */
+    uint32_t seat;    /* the viewer's place in the cells' pool: neighbours sit side by side */
     uint32_t subject; /* slot, with its kind in the upper bits */
 };
 
@@ -46,11 +46,12 @@ struct sight_few {
     uint32_t n, cap;
     bool full;
 
-    uint32_t *head;    /* [slots] by viewer: its last entry, index + 1; 0: none */
-    uint32_t *touched; /* [slots] viewers with entries */
-    uint32_t n_touched;
+    uint32_t *head; /* [seats] by viewer's seat: its last entry, index + 1; 0: none */
+    uint32_t *rest; /* [slots] seats of viewers who are told of more than one mover */
+    uint32_t n_rest;
     uint64_t *subjects, *spare; /* [slots] keys */
     uint32_t *stays;            /* [slots] of one viewer */
+    uint32_t *alone;            /* [slots] viewers of one mover */
     uint64_t *gone, *added;     /* [slots] of one viewer */
     uint32_t jumpers[JUMPERS_MAX];
     uint32_t n_jumpers;
@@ -58,7 +59,7 @@ struct sight_few {
     uint8_t doubtful[SIGHT_CELL_WORDS];
 };
 
-int sight_few_create(uint32_t slots, struct sight_few **out)
+int sight_few_create(uint32_t slots, uint32_t seats, struct sight_few **out)
 {
     struct sight_few *f = calloc(1, sizeof(*f));
 
@@ -66,15 +67,16 @@ int sight_few_create(uint32_t slots, struct sight_few **out)
         return E_NOMEM;
     f->cap = slots + ENTRIES_SPARE;
     f->entries = calloc(f->cap, sizeof(*f->entries));
-    f->head = calloc(slots, sizeof(*f->head));
-    f->touched = calloc(slots, sizeof(*f->touched));
+    f->head = calloc(seats, sizeof(*f->head));
+    f->rest = calloc(slots, sizeof(*f->rest));
     f->subjects = calloc(slots, sizeof(*f->subjects));
     f->spare = calloc(slots, sizeof(*f->spare));
     f->stays = calloc(slots, sizeof(*f->stays));
+    f->alone = calloc(slots, sizeof(*f->alone));
     f->gone = calloc(slots, sizeof(*f->gone));
     f->added = calloc(slots, sizeof(*f->added));
-    if (!f->entries || !f->head || !f->touched || !f->subjects || !f->spare || !f->stays ||
-        !f->gone || !f->added) {
+    if (!f->entries || !f->head || !f->rest || !f->subjects || !f->spare || !f->stays ||
+        !f->alone || !f->gone || !f->added) {
         sight_few_destroy(f);
         return E_NOMEM;
     }
@@ -88,10 +90,11 @@ void sight_few_destroy(struct sight_few *f)
         return;
     free(f->entries);
     free(f->head);
-    free(f->touched);
+    free(f->rest);
     free(f->subjects);
     free(f->spare);
     free(f->stays);
+    free(f->alone);
     free(f->gone);
     free(f->added);
     free(f);
@@ -179,7 +182,7 @@ static bool is_jumper(const struct turn *t, uint32_t slot)
 /* --- what is found ------------------------------------------------------------------------------
  */
 
-static inline void add(struct turn *t, uint32_t viewer, uint32_t subject, enum entry_kind kind)
+static inline void add(struct turn *t, uint32_t seat, uint32_t subject, enum entry_kind kind)
 {
     struct sight_few *f = t->f;
 
@@ -187,21 +190,19 @@ static inline void add(struct turn *t, uint32_t viewer, uint32_t subject, enum e
         f->full = true;
         return;
     }
-    if (f->head[viewer] == 0)
-        f->touched[f->n_touched++] = viewer;
-    f->entries[f->n] =
-        (struct entry){f->head[viewer], viewer, subject | (uint32_t)kind << KIND_SHIFT};
-    f->head[viewer] = ++f->n;
+    f->entries[f->n] = (struct entry){f->head[seat], seat, subject | (uint32_t)kind << KIND_SHIFT};
+    f->head[seat] = ++f->n;
 }
 
-/* `subject` and another one are in each other's sight now, or were before, or both. */
-static inline void found(struct turn *t, uint32_t subject, uint32_t other, bool now, bool old)
+/* `subject` and the one in this seat are in each other's sight now, or were before, or both. */
+static inline void found(struct turn *t, uint32_t subject, uint32_t seat, bool now, bool old)
 {
+    const struct cells *c = &t->s->cells;
     enum entry_kind kind = !now ? ENTRY_GONE : old ? ENTRY_STAY : ENTRY_NEW;
 
-    add(t, other, subject, kind);
-    if (kind != ENTRY_STAY && t->s->mark[other] != t->s->mark_now)
-        add(t, subject, other, kind); /* a subject finds it by itself */
+    add(t, seat, subject, kind);
+    if (kind != ENTRY_STAY && t->s->mark[c->slot[seat]] != t->s->mark_now)
+        add(t, c->at[subject], c->slot[seat], kind); /* a subject finds it by itself */
 }
 
 static bool near_now(const struct turn *t, uint32_t a, uint32_t b)
@@ -224,7 +225,7 @@ static void found_exact(struct turn *t, uint32_t subject, uint32_t other)
     bool now = near_now(t, subject, other), old = near_old(t, subject, other);
 
     if (now || old)
-        found(t, subject, other, now, old);
+        found(t, subject, t->s->cells.at[other], now, old);
 }
 
 /* The masks of a subject over one run of at most SIGHT_CELL_WORDS words of a cell. */
@@ -248,10 +249,8 @@ static void look_run(struct turn *t, uint32_t subject, const struct mask_place p
             unsure_now = t->s->mask.doubt(c->now + at, left, place[0], t->edge);
             unsure_old = t->s->mask.doubt(c->old + at, left, place[1], t->edge);
         }
-        for (uint64_t bits = now | old; bits != 0; bits &= bits - 1)
-            __builtin_prefetch(&f->head[c->slot[first + w * 64 + (uint32_t)__builtin_ctzll(bits)]]);
         for (uint64_t bits = now | old | unsure_now | unsure_old; bits != 0; bits &= bits - 1) {
-            uint32_t i = (uint32_t)__builtin_ctzll(bits), other = c->slot[first + w * 64 + i];
+            uint32_t seat = first + w * 64 + (uint32_t)__builtin_ctzll(bits), other = c->slot[seat];
             uint64_t bit = bits & -bits;
 
             if (other == subject || is_jumper(t, other))
@@ -259,7 +258,7 @@ static void look_run(struct turn *t, uint32_t subject, const struct mask_place p
             if ((unsure_now | unsure_old) & bit)
                 found_exact(t, subject, other);
             else
-                found(t, subject, other, (now & bit) != 0, (old & bit) != 0);
+                found(t, subject, seat, (now & bit) != 0, (old & bit) != 0);
         }
     }
 }
@@ -288,6 +287,7 @@ static void fetch_around(const struct turn *t, uint32_t subject)
             __builtin_prefetch(&c->now[cells[k]->first + at]);
             __builtin_prefetch(&c->old[cells[k]->first + at]);
             __builtin_prefetch(&c->slot[cells[k]->first + at]);
+            __builtin_prefetch(&t->f->head[cells[k]->first + at]);
         }
     }
 }
@@ -298,15 +298,20 @@ static void look_around(struct turn *t, uint32_t subject)
     const struct cells *c = &t->s->cells;
     const struct cells_cell *cells[CELLS_AROUND];
     bool alive = !is_dying(t->e, subject), seen = p->seen[subject];
+    int32_t now_x, now_y, old_x, old_y;
     double x, y;
     uint32_t n;
 
     place_of(t, subject, &x, &y);
+    now_x = places_fix(x, c->x0, c->scale);
+    now_y = places_fix(y, c->y0, c->scale);
+    old_x = seen ? places_fix(p->old_x[subject], c->x0, c->scale) : now_x;
+    old_y = seen ? places_fix(p->old_y[subject], c->y0, c->scale) : now_y;
     n = cells_around(c, x, y, cells);
     for (uint32_t k = 0; k < n; k++) {
-        struct mask_place place[2] = {cells_from(c, cells[k], x, y)};
+        struct mask_place place[2] = {cells_from_fixed(cells[k], now_x, now_y),
+                                      cells_from_fixed(cells[k], old_x, old_y)};
 
-        place[1] = seen ? cells_from(c, cells[k], p->old_x[subject], p->old_y[subject]) : place[0];
         for (uint32_t at = 0; at < cells[k]->n; at += SIGHT_CELL_WORDS * 64) {
             uint32_t left = cells[k]->n - at;
 
@@ -356,9 +361,9 @@ static void look_jumper(struct turn *t, uint32_t subject)
 /* Nothing is hung on anybody. */
 static void clear(struct sight_few *f)
 {
-    for (uint32_t i = 0; i < f->n_touched; i++)
-        f->head[f->touched[i]] = 0;
-    f->n = f->n_touched = 0;
+    for (uint32_t i = 0; i < f->n; i++)
+        f->head[f->entries[i].seat] = 0;
+    f->n = 0;
     f->full = false;
 }
 
@@ -370,15 +375,17 @@ static void count(struct sight *s, struct entities *e, uint32_t tick)
     for (uint32_t i = 0; i < f->n; i++) {
         const struct entry *entry = &f->entries[i];
 
-        if (kind_of(entry) == ENTRY_STAY || s->mode[entry->viewer] != SIGHT_MASK)
+        uint32_t viewer = s->cells.slot[entry->seat];
+
+        if (kind_of(entry) == ENTRY_STAY || s->mode[viewer] != SIGHT_MASK)
             continue;
         if (kind_of(entry) == ENTRY_NEW) {
             e->seen_new[entry->subject & SLOT_BITS] = tick;
-            s->count[entry->viewer]++;
+            s->count[viewer]++;
             s->added++;
             s->pairs++;
         } else {
-            s->count[entry->viewer]--;
+            s->count[viewer]--;
             s->removed++;
             s->pairs--;
         }
@@ -417,40 +424,101 @@ bool sight_few_run(struct sight *s, struct entities *e, uint32_t tick)
     return true;
 }
 
+/* Have the caches bring what is said of one who is gone or new. */
+static void fetch_subject(const struct entities *e, const struct entry *entry)
+{
+    uint32_t slot = entry->subject & SLOT_BITS;
+
+    if (kind_of(entry) == ENTRY_STAY)
+        return;
+    __builtin_prefetch(&e->id[slot]);
+    if (kind_of(entry) == ENTRY_GONE)
+        return;
+    __builtin_prefetch(&e->cold[slot]);
+    __builtin_prefetch(&e->x[slot]);
+    __builtin_prefetch(&e->y[slot]);
+    __builtin_prefetch(&e->dir[slot]);
+    __builtin_prefetch(&e->speed[slot]);
+}
+
+/* Hand over those who are told of one mover and nothing else, since each mover's entries lie
+ * together; and list the others. */
+static void tell_alone(struct sight *s, const struct entities *e, sight_tell_fn *tell, void *arg)
+{
+    const bool all = s->n_masks == e->alive_count;
+    struct sight_few *f = s->few;
+    uint32_t mover = 0, n = 0, viewer;
+
+    f->n_rest = 0;
+    for (uint32_t i = 0; i <= f->n; i++) {
+        const struct entry *entry = &f->entries[i];
+        bool last = i == f->n, stays = !last && kind_of(entry) == ENTRY_STAY;
+
+        if (n > 0 && (last || (stays && entry->subject != mover))) {
+            struct sight_result r = {.movers = &mover, .n_movers = 1, .alone = f->alone};
+
+            r.n_alone = n;
+            tell(arg, &r);
+            n = 0;
+        }
+        if (last || f->head[entry->seat] != i + 1)
+            continue; /* it hangs behind another one */
+        if (!stays || entry->next != 0) {
+            f->rest[f->n_rest++] = entry->seat;
+            continue;
+        }
+        f->head[entry->seat] = 0;
+        viewer = s->cells.slot[entry->seat];
+        if (!all && s->mode[viewer] != SIGHT_MASK)
+            continue;
+        mover = entry->subject;
+        f->alone[n++] = viewer;
+    }
+}
+
+/* Tell a viewer what hangs on it. */
+static void tell_chain(struct sight_few *f, const struct entities *e, uint32_t seat,
+                       struct sight_result *r, sight_tell_fn *tell, void *arg)
+{
+    uint32_t n_gone = 0, n_added = 0;
+
+    for (uint32_t at = f->head[seat]; at != 0; at = f->entries[at - 1].next) {
+        const struct entry *entry = &f->entries[at - 1];
+
+        if (kind_of(entry) == ENTRY_STAY)
+            f->stays[r->n_movers++] = entry->subject & SLOT_BITS;
+        else if (kind_of(entry) == ENTRY_GONE)
+            f->gone[n_gone++] = key_of(e, entry->subject & SLOT_BITS);
+        else
+            f->added[n_added++] = key_of(e, entry->subject & SLOT_BITS);
+    }
+    if (n_gone > 1)
+        known_sort(f->gone, n_gone);
+    if (n_added > 1)
+        known_sort(f->added, n_added);
+    r->diff = (struct sight_diff){f->gone, f->added, n_gone, n_added};
+    tell(arg, r);
+}
+
 void sight_few_tell(struct sight *s, const struct entities *e, sight_tell_fn *tell, void *arg)
 {
     struct sight_few *f = s->few;
 
-    for (uint32_t i = 0; i < f->n_touched; i++) {
-        struct sight_result r = {.viewer = f->touched[i], .movers = f->stays};
-        uint32_t n_gone = 0, n_added = 0;
+    tell_alone(s, e, tell, arg);
+    for (uint32_t i = 0; i < f->n_rest; i++) {
+        const uint32_t *slot = s->cells.slot, seat = f->rest[i];
+        struct sight_result r = {.viewer = slot[seat], .movers = f->stays};
 
-        if (i + 2 * FETCH_AHEAD < f->n_touched)
-            __builtin_prefetch(&f->head[f->touched[i + 2 * FETCH_AHEAD]]);
-        if (i + FETCH_AHEAD < f->n_touched) {
-            r.later = &f->touched[i + FETCH_AHEAD];
-            __builtin_prefetch(&s->mode[*r.later]);
-            __builtin_prefetch(&f->entries[f->head[*r.later] - 1]);
+        if (i + FETCH_AHEAD < f->n_rest) {
+            r.later = &slot[f->rest[i + FETCH_AHEAD]];
+            __builtin_prefetch(&f->entries[f->head[f->rest[i + FETCH_AHEAD]] - 1]);
         }
-        if (s->mode[r.viewer] != SIGHT_MASK)
-            continue;
-
-        for (uint32_t at = f->head[r.viewer]; at != 0; at = f->entries[at - 1].next) {
-            const struct entry *entry = &f->entries[at - 1];
-
-            if (kind_of(entry) == ENTRY_STAY)
-                f->stays[r.n_movers++] = entry->subject & SLOT_BITS;
-            else if (kind_of(entry) == ENTRY_GONE)
-                f->gone[n_gone++] = key_of(e, entry->subject & SLOT_BITS);
-            else
-                f->added[n_added++] = key_of(e, entry->subject & SLOT_BITS);
-        }
-        if (n_gone > 1)
-            known_sort(f->gone, n_gone);
-        if (n_added > 1)
-            known_sort(f->added, n_added);
-        r.diff = (struct sight_diff){f->gone, f->added, n_gone, n_added};
-        tell(arg, &r);
+        if (i + FETCH_AHEAD / 2 < f->n_rest)
+            fetch_subject(e, &f->entries[f->head[f->rest[i + FETCH_AHEAD / 2]] - 1]);
+        if (s->mode[r.viewer] == SIGHT_MASK)
+            tell_chain(f, e, seat, &r, tell, arg);
     }
-    clear(f);
+    for (uint32_t i = 0; i < f->n_rest; i++)
+        f->head[f->rest[i]] = 0;
+    f->n = 0;
 }

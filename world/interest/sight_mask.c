@@ -42,6 +42,7 @@ struct block {
     struct mask_edge edge;
     const uint32_t *ranks;      /* [n] */
     uint32_t n, batches, words; /* candidates; vectors and words of them */
+    bool all;                   /* all who are alive look by masks */
 };
 
 /* What one viewer's masks came to; gone and added are the work's. */
@@ -107,8 +108,11 @@ struct mask_edge sight_edge(double r)
 
 static struct block block_start(struct sight *s, struct entities *e)
 {
-    return (struct block){
-        .s = s, .e = e, .k = s->work, .edge = sight_edge(s->places.radius * s->places.scale)};
+    return (struct block){.s = s,
+                          .e = e,
+                          .k = s->work,
+                          .edge = sight_edge(s->places.radius * s->places.scale),
+                          .all = s->n_masks == e->alive_count};
 }
 
 /* List a block's candidates and lay their places. */
@@ -246,7 +250,7 @@ static bool next_viewer(const struct block *b, uint32_t *word, uint64_t *bits, u
         *self = (*word - 1) * 64 + (uint32_t)__builtin_ctzll(*bits);
         *bits &= *bits - 1;
         *viewer = known_slot(key_of(b, *self));
-        if (b->s->mode[*viewer] == SIGHT_MASK)
+        if (b->all || b->s->mode[*viewer] == SIGHT_MASK)
             return true;
     }
 }
@@ -287,8 +291,10 @@ static void run_viewer(struct block *b, uint32_t self, uint32_t viewer, struct a
     *v = (struct sight_view){viewer, f.n_gone, f.n_added, stay};
     if (f.n_gone + f.n_added > 0) {
         count(s, b->e, viewer, &f, tick);
-        memcpy(stay + b->words, s->work->gone, f.n_gone * sizeof(*stay));
-        memcpy(stay + b->words + f.n_gone, s->work->added, f.n_added * sizeof(*stay));
+        for (uint32_t i = 0; i < f.n_gone; i++) /* a few: a call costs more */
+            stay[b->words + i] = s->work->gone[i];
+        for (uint32_t i = 0; i < f.n_added; i++)
+            stay[b->words + f.n_gone + i] = s->work->added[i];
     }
     stay = arena_take(scratch, bytes);
     ASSERT(stay == v->stay);
