@@ -332,18 +332,49 @@ void link_write_data(struct span_writer *w, uint64_t session, const struct span 
     end(&f);
 }
 
-/* In nine bytes each, so that thousands are a few moves. */
+/* One session in its shortest form, by hand, since there may be thousands. Returns its bytes. */
+static size_t put_session(uint8_t *out, uint64_t session)
+{
+    uint64_t wide = htobe64(session);
+    uint32_t half = htobe32((uint32_t)session);
+
+    if (session < 0x80) {
+        out[0] = (uint8_t)session;
+        return 1;
+    }
+    if (session < 0x100) {
+        out[0] = 0xcc;
+        out[1] = (uint8_t)session;
+        return 2;
+    }
+    if (session < 0x10000) {
+        out[0] = 0xcd;
+        out[1] = (uint8_t)(session >> 8);
+        out[2] = (uint8_t)session;
+        return 3;
+    }
+    if (session <= UINT32_MAX) {
+        out[0] = 0xce;
+        memcpy(out + 1, &half, sizeof(half));
+        return 5;
+    }
+    out[0] = 0xcf;
+    memcpy(out + 1, &wide, sizeof(wide));
+    return 9;
+}
+
 static void put_sessions(struct span_writer *w, const uint64_t *sessions, uint32_t n)
 {
-    if (w->full || w->cap - w->len < 9 * (size_t)n) {
-        w->full = true;
-        return;
-    }
-    for (uint32_t i = 0; i < n; i++, w->len += 9) {
-        uint64_t id = htobe64(sessions[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t one[9];
+        size_t bytes;
 
-        w->p[w->len] = 0xcf; /* uint64 */
-        memcpy(w->p + w->len + 1, &id, sizeof(id));
+        if (!w->full && w->cap - w->len >= sizeof(one)) {
+            w->len += put_session(w->p + w->len, sessions[i]);
+            continue;
+        }
+        bytes = put_session(one, sessions[i]);
+        span_put(w, one, bytes);
     }
 }
 
