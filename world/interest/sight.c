@@ -1,6 +1,21 @@
 /* world/interest/sight.c: see the header: which viewer is looked at in which way, and when.
  * With hysteresis every viewer has a list. Without, a viewer has one while it is paused, made from
  * the places of the last tick, and dropped as soon as old and new places tell the same again.
+ *
+ * What was tried, with 10,000 walkers of whom each sees 50 (bin/bench tick; ns an entity for sight
+ * alone, two cores of an AMD EPYC with AVX-512):
+ *
+ *   1,260  lists kept per viewer, walked with one distance each, newcomers sought in a linked grid
+ *          and merged in (the first one; still what hysteresis and pauses need)
+ *     204  masks: all sorted by cell each tick, the nine cells' people brought into the order of
+ *          ids by a bitmap over all, once a cell
+ *     110  masks: lists of blocks filled in the order of ids, in chunks
+ *      98  masks: lists of blocks filled in the order of ids, side by side (this one)
+ *      98  the same with places and key copied into each list: no faster, 100 bytes more an entity
+ *
+ * Blocks of two reaches win by a tenth where a viewer has 10 candidates in sight, blocks of one by
+ * a fifth where it has 50 or more; so places chooses by how many a block lists. Bringing the next
+ * viewer's data ahead gained nothing here, and a third in sight_few, whose reads lie far apart.
  */
 #include "world/interest/sight.h"
 
