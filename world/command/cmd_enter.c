@@ -85,7 +85,8 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
         };
 
         events_add(&w->events, EVENT_LEAVE, &ev);
-        g->touched[g->cell[slot]] = w->tick + 1;
+        if (g->linked)
+            g->touched[g->cell[slot]] = w->tick + 1;
         grid_remove(g, slot);
     }
     pause_forget(w, slot);

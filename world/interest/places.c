@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* Blocks along an axis at most: beyond that they grow. */
-#define AXIS_MAX 4096
+#define AXIS_MAX 2048
 /* Whole numbers of a reach and of a block's side, so that all fits mask.h's. */
 #define BLOCK_REACH_BITS 13
 /* Candidates of the average block of one reach below which blocks of two are better. */

@@ -35,16 +35,19 @@ int grid_init(struct grid *g, const double bounds[4], double reach, bool linked,
     g->cap = cap;
     g->linked = linked;
     cells = (size_t)g->nx * g->ny;
-    g->head = malloc(cells * sizeof(*g->head));
-    g->touched = calloc(cells, sizeof(*g->touched));
-    g->next = malloc(cap * sizeof(*g->next));
-    g->prev = malloc(cap * sizeof(*g->prev));
     g->cell = malloc(cap * sizeof(*g->cell));
-    if (!g->head || !g->touched || !g->next || !g->prev || !g->cell) {
+    if (linked) {
+        g->head = malloc(cells * sizeof(*g->head));
+        g->touched = calloc(cells, sizeof(*g->touched));
+        g->next = malloc(cap * sizeof(*g->next));
+        g->prev = malloc(cap * sizeof(*g->prev));
+    }
+    if (!g->cell || (linked && (!g->head || !g->touched || !g->next || !g->prev))) {
         grid_fini(g);
         return E_NOMEM;
     }
-    memset(g->head, 0xff, cells * sizeof(*g->head));
+    if (linked)
+        memset(g->head, 0xff, cells * sizeof(*g->head));
     memset(g->cell, 0xff, cap * sizeof(*g->cell));
     return 0;
 }

@@ -21,13 +21,13 @@ struct grid {
     double side;       /* of a cell, units; at least the reach it was made for */
     double per_side;   /* 1 / side */
     uint32_t nx, ny;   /* cells */
+    bool linked;       /* cells list who is in them; else there is just `cell` */
     uint32_t *head;    /* [nx*ny] first slot, GRID_NONE: empty */
     uint32_t *touched; /* [nx*ny] the tick in which somebody in it came, went or moved */
     uint32_t cap;      /* slots */
     uint32_t *next;    /* [cap] */
     uint32_t *prev;    /* [cap] */
     uint32_t *cell;    /* [cap] GRID_NONE: in no cell */
-    bool linked;       /* cells list who is in them; else just `cell` is kept */
 };
 
 /* Cells that a query looks at, inclusive. */
