@@ -67,7 +67,7 @@ typedef void mask_inside_fn(const struct mask_place *now, uint32_t batches, unsi
 
 /* One kind of code. */
 struct mask_code {
-    const char *name; /* for the log and -version */
+    const char *name;
     mask_fn *look;
     mask_lay_fn *lay;
     mask_inside_fn *inside;
