@@ -182,11 +182,6 @@ void gateway_drain(struct gateway *g)
     clients_bye(&g->clients, PE_SHUTTING_DOWN, CLIENT_END_DRAIN);
 }
 
-bool gateway_draining(const struct gateway *g)
-{
-    return g->draining;
-}
-
 const char *gateway_unready(const struct gateway *g)
 {
     if (g->draining)

@@ -37,7 +37,6 @@ const char *gateway_addr(const struct gateway *g);
 /* Stop accepting, Bye 17 to every client, then close the link; the loop is stopped, or `over` is
  * called, when that is done, or by -drain-timeout. */
 void gateway_drain(struct gateway *g);
-bool gateway_draining(const struct gateway *g);
 
 /* NULL: a client that comes now is served. Else what stands against it, in a few words. */
 const char *gateway_unready(const struct gateway *g);

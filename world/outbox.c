@@ -6,6 +6,11 @@
 
 #include <stdlib.h>
 
+_Static_assert(OUTBOX_HANDFUL + LINK_FRAME_MAX + LINK_DATA_HEAD + LINK_BODY_HEAD +
+                       OUTBOX_OVERHANG <=
+                   OUTBOX_BYTES,
+               "a frame fits behind what waits");
+
 int outbox_init(struct outbox *o, outbox_drain_fn *drain, void *arg)
 {
     uint8_t *buffer = malloc(OUTBOX_BYTES);
@@ -96,8 +101,7 @@ void outbox_close(struct outbox *o, struct link_ref link, uint64_t session, uint
 void outbox_begin(struct outbox *o, struct link_ref link, uint64_t session)
 {
     ASSERT(!o->open);
-    if (o->w.len >= OUTBOX_FULL)
-        outbox_flush(o); /* and a frame is never cut for want of room */
+    ASSERT(o->w.len < OUTBOX_HANDFUL); /* so that a frame is never cut for want of room */
     o->open = true;
     o->open_link = link;
     o->open_session = session;

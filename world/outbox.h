@@ -13,7 +13,6 @@
 #include "world/ids.h"
 
 #define OUTBOX_BYTES   (2 * LINK_FRAME_MAX) /* the largest link frame fits beside another */
-#define OUTBOX_FULL    131072 /* bytes from which on it is handed over: while cached */
 #define OUTBOX_HANDFUL 131072 /* bytes: a send that is worth its call, and still in the cache */
 #define OUTBOX_RUNS    4096   /* runs of frames to one link between two drains */
 

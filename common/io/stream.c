@@ -387,7 +387,7 @@ static void hand_up_kept(struct stream *s)
 {
     struct piece *k = s->kept;
     s->kept = NULL; /* the owner looks at it, and may finish the stream meanwhile */
-    size_t taken = hand_up(s, span_of(k->bytes + k->off, k->len));
+    size_t taken = hand_up(s, piece_span(k));
     if (deaf(s)) {
         free(k);
         return;

@@ -115,6 +115,25 @@ int64_t bench_cpu_ns(void)
     return (int64_t)t.tv_sec * CLOCK_NS_PER_S + t.tv_nsec;
 }
 
+bool bench_parse(const struct opt *table, size_t n, void *args, int argc, char **argv,
+                 struct opts **o, int *status)
+{
+    char why[256];
+
+    switch (opts_parse(table, n, args, argc, argv, o, why, sizeof(why))) {
+    case OPTS_OK:
+        return true;
+    case OPTS_ERROR:
+        fprintf(stderr, "bench: %s\n", why);
+        *status = 2;
+        return false;
+    default:
+        opts_print_help(table, n, stdout);
+        *status = 0;
+        return false;
+    }
+}
+
 int64_t bench_now_ns(void)
 {
     return clock_mono().ns;
@@ -172,7 +191,7 @@ int main(int argc, char **argv)
 {
     struct bench_args a;
     struct opts *o;
-    char why[256];
+    int status;
 
     log_init("bench", LOG_WARN, LOG_TEXT);
     if (argc < 2)
@@ -186,21 +205,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < ARRAY_LEN(benches); i++) {
         if (strcmp(argv[1], benches[i].name) != 0)
             continue;
-        switch (opts_parse(bench_opts, ARRAY_LEN(bench_opts), &a, argc - 1, argv + 1, &o, why,
-                           sizeof(why))) {
-        case OPTS_OK: {
-            int status = benches[i].run(&a);
-
+        if (bench_parse(bench_opts, ARRAY_LEN(bench_opts), &a, argc - 1, argv + 1, &o, &status)) {
+            status = benches[i].run(&a);
             opts_destroy(o);
-            return status;
         }
-        case OPTS_ERROR:
-            fprintf(stderr, "bench: %s\n", why);
-            return 2;
-        default:
-            opts_print_help(bench_opts, ARRAY_LEN(bench_opts), stdout);
-            return 0;
-        }
+        return status;
     }
     fprintf(stderr, "usage: bench [NAME [flags]]\n");
     for (size_t i = 0; i < ARRAY_LEN(benches); i++)

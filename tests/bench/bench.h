@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "common/opts.h"
 #include "tests/bench/workload.h"
 
 #include <stdio.h>
@@ -24,6 +25,10 @@ typedef int bench_fn(const struct bench_args *a);
 
 bench_fn bench_tick, bench_sight, bench_memory, bench_wire, bench_codec;
 
+/* Parse a benchmark's flags by its table. True: run it, and opts_destroy(*o) afterwards; false: all
+ * is said, and `*status` is the exit status. */
+bool bench_parse(const struct opt *table, size_t n, void *args, int argc, char **argv,
+                 struct opts **o, int *status);
 int64_t bench_now_ns(void);
 /* CPU time of this thread. */
 int64_t bench_cpu_ns(void);

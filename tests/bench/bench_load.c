@@ -4,6 +4,7 @@
 #include "tests/bench/bench_load.h"
 
 #include "common/opts.h"
+#include "tests/bench/bench.h"
 #include "tests/bench/load_run.h"
 
 #include <stdlib.h>
@@ -193,19 +194,11 @@ int bench_load(int argc, char **argv)
 {
     struct load_args a;
     struct opts *o;
-    char why[256];
     int status;
 
-    switch (opts_parse(load_opts, ARRAY_LEN(load_opts), &a, argc, argv, &o, why, sizeof(why))) {
-    case OPTS_OK:
+    if (bench_parse(load_opts, ARRAY_LEN(load_opts), &a, argc, argv, &o, &status)) {
         status = measure_all(&a);
         opts_destroy(o);
-        return status;
-    case OPTS_ERROR:
-        fprintf(stderr, "bench: %s\n", why);
-        return 2;
-    default:
-        opts_print_help(load_opts, ARRAY_LEN(load_opts), stdout);
-        return 0;
     }
+    return status;
 }

@@ -5,6 +5,7 @@
 
 #include "common/io/net.h"
 #include "common/opts.h"
+#include "tests/bench/bench.h"
 
 #include <stdlib.h>
 
@@ -41,21 +42,13 @@ static int run(int (*bench)(const struct gate_args *), int argc, char **argv)
 {
     struct gate_args a;
     struct opts *o;
-    char why[256];
     int status;
 
-    switch (opts_parse(gate_opts, ARRAY_LEN(gate_opts), &a, argc, argv, &o, why, sizeof(why))) {
-    case OPTS_OK:
+    if (bench_parse(gate_opts, ARRAY_LEN(gate_opts), &a, argc, argv, &o, &status)) {
         status = bench(&a);
         opts_destroy(o);
-        return status;
-    case OPTS_ERROR:
-        fprintf(stderr, "bench: %s\n", why);
-        return 2;
-    default:
-        opts_print_help(gate_opts, ARRAY_LEN(gate_opts), stdout);
-        return 0;
     }
+    return status;
 }
 
 int gate_fanout(int argc, char **argv)

@@ -59,10 +59,10 @@ void cells_fini(struct cells *c)
 
 /* --- where a place is --------------------------------------------------------------------- */
 
-struct mask_place cells_from(const struct cells *c, const struct cells_cell *cell, double x,
-                             double y)
+static struct mask_place from(const struct cells *c, const struct cells_cell *cell, double x,
+                              double y)
 {
-    return cells_from_fixed(cell, places_fix(x, c->x0, c->scale), places_fix(y, c->y0, c->scale));
+    return cells_from(cell, places_fix(x, c->x0, c->scale), places_fix(y, c->y0, c->scale));
 }
 
 static void cell_of(const struct cells *c, double x, double y, uint32_t *cx, uint32_t *cy)
@@ -116,8 +116,8 @@ static void lay(struct cells *c, const struct places *p, const struct entities *
     uint32_t at = c->at[slot];
 
     c->slot[at] = slot;
-    c->now[at] = is_dying(e, slot) ? MASK_AWAY : cells_from(c, cell, e->x[slot], e->y[slot]);
-    c->old[at] = p->seen[slot] ? cells_from(c, cell, p->old_x[slot], p->old_y[slot]) : MASK_AWAY;
+    c->now[at] = is_dying(e, slot) ? MASK_AWAY : from(c, cell, e->x[slot], e->y[slot]);
+    c->old[at] = p->seen[slot] ? from(c, cell, p->old_x[slot], p->old_y[slot]) : MASK_AWAY;
 }
 
 /* The number of a cell; one that nobody was in gets no room yet. UINT32_MAX: no more cells. */

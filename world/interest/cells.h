@@ -54,12 +54,8 @@ void cells_settle(struct cells *c, const struct entities *e, const uint32_t *mov
 #define CELLS_AROUND 9
 uint32_t cells_around(const struct cells *c, double x, double y,
                       const struct cells_cell *out[CELLS_AROUND]);
-/* A place in whole numbers from a cell's middle. */
-struct mask_place cells_from(const struct cells *c, const struct cells_cell *cell, double x,
-                             double y);
-/* The same of whole numbers from the scene's corner. */
-static inline struct mask_place cells_from_fixed(const struct cells_cell *cell, int32_t x,
-                                                 int32_t y)
+/* A place in whole numbers from the scene's corner, from a cell's middle. */
+static inline struct mask_place cells_from(const struct cells_cell *cell, int32_t x, int32_t y)
 {
     int32_t half = 1 << (CELLS_BITS - 1);
 

@@ -15,7 +15,7 @@
 #include "world/state/entity.h"
 
 #define PLACES_AWAY (INT32_MIN / 2) /* a coordinate of nowhere */
-#define PLACES_NONE UINT32_MAX      /* no rank, no slot */
+#define PLACES_NONE UINT32_MAX      /* no rank */
 
 /* How a viewer finds its candidates; all give the same results (-aoi-index). */
 enum places_index {

@@ -51,7 +51,7 @@ struct sight_diff {
 
 /* The candidates of a block of the map: everybody who could be seen from inside it. */
 struct sight_block {
-    const uint32_t *ranks; /* [n] ascending: indexes of places' order and ids */
+    const uint32_t *ranks; /* [n] ascending: ranks of places, one for each key */
     uint32_t n;
     uint32_t number; /* in this tick, from 1 */
 };

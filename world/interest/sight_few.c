@@ -309,8 +309,8 @@ static void look_around(struct turn *t, uint32_t subject)
     old_y = seen ? places_fix(p->old_y[subject], c->y0, c->scale) : now_y;
     n = cells_around(c, x, y, cells);
     for (uint32_t k = 0; k < n; k++) {
-        struct mask_place place[2] = {cells_from_fixed(cells[k], now_x, now_y),
-                                      cells_from_fixed(cells[k], old_x, old_y)};
+        struct mask_place place[2] = {cells_from(cells[k], now_x, now_y),
+                                      cells_from(cells[k], old_x, old_y)};
 
         for (uint32_t at = 0; at < cells[k]->n; at += SIGHT_CELL_WORDS * 64) {
             uint32_t left = cells[k]->n - at;
