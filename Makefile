@@ -2,6 +2,7 @@
 #
 #   SAN=1         AddressSanitizer and UndefinedBehaviorSanitizer
 #   CC=clang      another compiler (its objects have a folder of their own)
+#   WITHOUT="..."  optional libraries to do without, of jansson zlib libzstd sqlite3
 #   EXTRA=...     more compiler flags, such as EXTRA=-march=native
 #   V=1           show whole commands
 #   BUILD=, BIN=  where objects and programs go
@@ -36,8 +37,14 @@ GROWTH_RUNS    ?= 5
 PKG_CONFIG ?= pkg-config
 MSGPACK    := $(shell $(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpack-c || echo msgpack)
 PACKAGES   := libevent_core libevent_extra $(MSGPACK)
-PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
+
+# Optional parts: what is not there is refused in plain words (common/parts.h).
+OPTIONAL := $(filter-out $(WITHOUT),jansson zlib libzstd sqlite3)
+PARTS    := $(foreach p,$(OPTIONAL),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p)))
+PART_DEFINES := $(foreach p,$(PARTS),-DAEGIS_PART_$(shell echo $(p) | tr a-z A-Z)='"$(shell \
+                $(PKG_CONFIG) --modversion $(p))"')
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(PARTS) 2>/dev/null) $(PART_DEFINES)
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES) $(PARTS) 2>/dev/null)
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 SANITIZE    := -fsanitize=address,undefined

@@ -17,8 +17,11 @@ build|libc6-dev|headers of the C library
 build|pkgconf,pkg-config|finds libraries
 build|libevent-dev|event loop, sockets, timers
 build|libmsgpack-c-dev,libmsgpack-dev|the wire format, MessagePack
+build|libjansson-dev|reads maps (optional)
+build|zlib1g-dev|reads compressed maps (optional)
+build|libzstd-dev|reads compressed maps (optional)
+build|libsqlite3-dev|the store (optional)
 test|libcriterion-dev|runs the unit tests
-test|libjansson-dev|reads the golden vectors
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
 lint|clang-format|the form of the code
@@ -59,6 +62,9 @@ thing_is_there() {
             pkg-config --exists msgpack 2>/dev/null ;;
         libcriterion-dev) pkg-config --exists criterion 2>/dev/null ;;
         libjansson-dev) pkg-config --exists jansson 2>/dev/null ;;
+        zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;;
+        libzstd-dev) pkg-config --exists libzstd 2>/dev/null ;;
+        libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
         python3) command -v python3 >/dev/null ;;
         python3-msgpack) python3 -c 'import msgpack' 2>/dev/null ;;
         *) return 1 ;;

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/io/notify.h"
 #include "common/log.h"
+#include "common/parts.h"
 #include "gateway/gateway_admin.h"
 #include "proto/message.h"
 
@@ -123,6 +124,7 @@ int gateway_main(int argc, char **argv)
     const struct opts_part parts[] = {
         {"libevent", loop_library()},
         {"msgpack-c", message_library()},
+        PARTS_OPTIONAL,
     };
     const struct opts_program program = {
         .name = "aegis",

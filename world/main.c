@@ -12,6 +12,7 @@
 #include "common/io/net.h"
 #include "common/io/notify.h"
 #include "common/log.h"
+#include "common/parts.h"
 #include "proto/message.h"
 #include "world/edge/ticker.h"
 #include "world/edge/world_admin.h"
@@ -228,6 +229,7 @@ int world_main(int argc, char **argv)
     const struct opts_part parts[] = {
         {"libevent", loop_library()},
         {"msgpack-c", message_library()},
+        PARTS_OPTIONAL,
     };
     const struct opts_program program = {
         .name = "aegis",
