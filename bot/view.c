@@ -486,7 +486,7 @@ const char *view_apply(struct view *v, const struct message *m, size_t body_byte
         apply_move(v, m, body_bytes);
         break;
     case CMD_SAY_NOTIFY:
-        if (!view_find(v, m->say_notify.id))
+        if (m->say_notify.id != 0 && !view_find(v, m->say_notify.id))
             breach(v, "SayNotify of #%u, which is not known", m->say_notify.id);
         break;
     case CMD_ERROR_NOTIFY:

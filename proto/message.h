@@ -91,7 +91,7 @@ struct message {
             uint32_t code;
         } move_fail;
         struct {
-            uint32_t id;
+            uint32_t id; /* 0: nobody in the world: the operator */
             struct span text;
         } say_notify;
         struct {

@@ -364,7 +364,7 @@ static void move_fail(struct fields *f, struct message *m)
 
 static void say_notify(struct fields *f, struct message *m)
 {
-    m->say_notify.id = id(f, "id");
+    m->say_notify.id = u32(f, "id"); /* 0: the operator */
     m->say_notify.text = str(f, "text");
 }
 

@@ -302,7 +302,7 @@ bool rig_view_take(struct rig_view *v, const struct message *m, size_t bytes, ui
     case CMD_SAY_NOTIFY:
         if (m->seq != 0)
             return breach(v, "SayNotify with a seq");
-        if (!v->inside || !find(v, m->say_notify.id))
+        if (m->say_notify.id != 0 && (!v->inside || !find(v, m->say_notify.id)))
             return breach(v, "hears %u, who is not known", m->say_notify.id);
         v->hears++;
         return true;

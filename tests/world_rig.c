@@ -346,6 +346,16 @@ void rig_congestion(struct rig *r, uint32_t s, bool on)
     frame_must(r, r->sessions[s].link, &w);
 }
 
+uint32_t rig_announce(struct rig *r, const struct notice_area *to, const char *text)
+{
+    uint32_t told;
+
+    core_in(r);
+    told = inbox_announce(r->world, to, span_text(text), r->now);
+    core_out(r);
+    return told;
+}
+
 /* --- as a client ----------------------------------------------------------------------------- */
 
 int rig_send_body(struct rig *r, uint32_t s, struct span body)

@@ -11,6 +11,7 @@
 
 #include "proto/link.h"
 #include "tests/rig_view.h"
+#include "world/interest/notice.h"
 #include "world/world.h"
 
 #define RIG_LINKS_MAX    8
@@ -106,6 +107,8 @@ int rig_link_frame(struct rig *r, uint32_t link, struct span body);
 uint32_t rig_open(struct rig *r, uint32_t link);
 void rig_close(struct rig *r, uint32_t s);
 void rig_congestion(struct rig *r, uint32_t s, bool on);
+/* As the operator; returns how many sessions were told. */
+uint32_t rig_announce(struct rig *r, const struct notice_area *to, const char *text);
 
 /* --- as a client: requests; each returns its seq --------------------------------------------- */
 

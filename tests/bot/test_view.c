@@ -256,6 +256,8 @@ Test(view, a_say_of_somebody_known_is_right)
     m.say_notify.id = 7;
     m.say_notify.text = span_text("hello");
     cr_assert_null(view_apply(&v, &m, SMALL));
+    m.say_notify.id = 0; /* the operator */
+    cr_assert_null(view_apply(&v, &m, SMALL));
     m.say_notify.id = 8;
     BREACH(view_apply(&v, &m, SMALL), "SayNotify of #8");
     end(&v);

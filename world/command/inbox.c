@@ -182,3 +182,16 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
         return E_BAD; /* hello, ping and pong end at the edge; the rest is the world's to send */
     }
 }
+
+uint32_t inbox_announce(struct world *w, const struct notice_area *to, struct span text,
+                        struct mono now)
+{
+    uint8_t bytes[NOTICE_TEXT_MAX];
+    uint32_t told;
+
+    w->now = now;
+    told = notice_tell(w, to, notice_text(bytes, 0, text));
+    w->metrics.announces++;
+    w->metrics.announces_told += told;
+    return told;
+}

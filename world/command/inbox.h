@@ -1,10 +1,11 @@
-/* world/command/inbox.h: what gateways bring: links, sessions, bodies.
+/* world/command/inbox.h: what gateways bring: links, sessions, bodies; and an operator's words.
  * The one way into the core besides the tick: a recorded list of these calls replays to the same
  * outbox. A gateway is not trusted: what it says of sessions that are not open is answered and
  * counted. May touch: the whole core, proto.
  */
 #pragma once
 
+#include "world/interest/notice.h"
 #include "world/world.h"
 
 /* A gateway said hello. A live link of the same id is another life of that gateway: its sessions
@@ -25,3 +26,7 @@ void inbox_link_congestion(struct world *w, struct link_ref link, bool on, struc
 void inbox_session_end(struct world *w, struct session_ref who, struct mono now);
 /* The same, by us: the gateway is told to say Bye with this code. */
 void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, struct mono now);
+/* The operator's words to all in the area: 1 to PROTO_SAY_MAX bytes. Returns how many sessions are
+ * told. */
+uint32_t inbox_announce(struct world *w, const struct notice_area *to, struct span text,
+                        struct mono now);

@@ -200,6 +200,14 @@ bool sight_knows(const struct sight *s, const struct entities *e, uint32_t viewe
     return viewer != subject && dx * dx + dy * dy <= s->rules.radius * s->rules.radius;
 }
 
+/* Those around the entity, as of the last tick's places: keys. */
+static uint32_t around(struct sight *s, const struct entities *e, uint32_t subject)
+{
+    if (s->by_movers)
+        return cells_known(&s->cells, &s->places, e, subject, s->keys);
+    return places_known(&s->places, subject, s->keys);
+}
+
 uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
                     const uint64_t **out)
 {
@@ -208,18 +216,51 @@ uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
         return known_count(&s->known, viewer);
     }
     *out = s->keys;
-    if (s->by_movers)
-        return cells_known(&s->cells, &s->places, e, viewer, s->keys);
-    return places_known(&s->places, viewer, s->keys);
+    return around(s, e, viewer);
 }
 
-bool sight_symmetric(const struct sight *s)
+/* Is it certain that who knows somebody is known by them? Not while somebody's batches wait. */
+static bool is_symmetric(const struct sight *s)
 {
     /* With hysteresis, two who met while one of them waited may differ for as long as they stay
      * between R and R + H of each other: from the first wait on nothing is certain. */
     if (keeps_lists(s))
         return s->holds == 0 && s->deferred == 0;
     return s->n_again == 0 && s->n_listed == 0;
+}
+
+/* Whom it knows is who knows it. */
+static uint32_t known_by_all(const struct sight *s, uint32_t subject, uint32_t *out)
+{
+    const uint64_t *keys = known_keys(&s->known, subject);
+    uint32_t n = known_count(&s->known, subject), found = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (has_list(s, known_slot(keys[i])))
+            out[found++] = known_slot(keys[i]);
+    }
+    return found;
+}
+
+uint32_t sight_knowers(struct sight *s, const struct entities *e, uint32_t subject, uint32_t *out)
+{
+    uint64_t key = known_key(e->id[subject], subject);
+    uint32_t n, found = 0;
+
+    if (keeps_lists(s) && is_symmetric(s) && has_list(s, subject))
+        return known_by_all(s, subject, out);
+    n = keeps_lists(s) ? 0 : around(s, e, subject);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t viewer = known_slot(s->keys[i]);
+
+        if (s->mode[viewer] == SIGHT_MASK && e->id[viewer] == known_id(s->keys[i]))
+            out[found++] = viewer;
+    }
+    for (uint32_t i = 0; i < s->n_listed; i++) {
+        if (known_has(&s->known, s->listed[i], key))
+            out[found++] = s->listed[i];
+    }
+    return found;
 }
 
 /* --- a tick ---------------------------------------------------------------------------------- */

@@ -143,8 +143,11 @@ bool sight_knows(const struct sight *s, const struct entities *e, uint32_t viewe
  * the next call. Returns how many. */
 uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
                     const uint64_t **out);
-/* Is it certain that who knows somebody is known by them? Not while somebody's batches wait. */
-bool sight_symmetric(const struct sight *s);
+/* All viewers that know this entity, as of the last tick: slots, each once, in an order that
+ * depends on the inputs alone.
+ *   out   [cap] borrowed
+ * Returns how many. Cost: without lists, those around it; else a search in each list. */
+uint32_t sight_knowers(struct sight *s, const struct entities *e, uint32_t subject, uint32_t *out);
 
 /* The first half of a tick: look for all viewers; e->dirty holds who is new or moved, and the grid
  * is up to date. Whoever is new to somebody gets e->seen_new[slot] = tick. */
