@@ -145,9 +145,20 @@ static enum opts_result scan(struct parse *p, int argc, char **argv, const char 
     return OPTS_OK;
 }
 
+/* Lists among the arguments win over those of the file, rather than being added to them. */
+static void forget_lists(struct parse *p, int argc, char **argv)
+{
+    for (int at = 1; at < argc;) {
+        struct arg a;
+        if (next_arg(p, argc, argv, &at, &a) == ARG_FLAG && a.opt->type == OPT_LIST)
+            ((struct opt_list *)(void *)((char *)p->config + a.opt->offset))->n = 0;
+    }
+}
+
 /* The second pass. */
 static bool set_from_args(struct parse *p, int argc, char **argv)
 {
+    forget_lists(p, argc, argv);
     for (int at = 1; at < argc;) {
         struct arg a;
         char reason[OPTS_REASON_MAX];

@@ -1,7 +1,7 @@
 /* common/opts.h: flags from one table; help, config file and README come from the same table.
  * Takes `-flag=value` and `-flag value`, one or two dashes; a config file (`-config`) of the same
  * names, one `name = value` a line, `#` at the start or after a blank starts a comment; flags win
- * over the file; of a flag given twice the last counts.
+ * over the file; of a flag given twice the last counts, but for lists, to which each adds.
  * May touch: libc, the config file. Never: what a flag means.
  * On trouble: one line that names the flag and the value, and nothing of the table is trusted.
  */
@@ -21,7 +21,17 @@ enum opt_type {
     OPT_BYTES,    /* uint64_t bytes; `KiB`, `MiB`, `GiB` (and k, m, g) */
     OPT_ADDR,     /* const char *: host:port or [ipv6]:port, port 0..65535, checked for form */
     OPT_CHOICE,   /* int: index into `choices`, words split by '|' */
-    OPT_RECT      /* double[4]: x0,y0,x1,y1, finite, x0 < x1, y0 < y1 */
+    OPT_RECT,     /* double[4]: x0,y0,x1,y1, finite, x0 < x1, y0 < y1 */
+    OPT_LIST      /* struct opt_list: texts, one each time that the flag is given. Those of the
+                     config file count only where there are none among the arguments; an empty
+                     text drops what came before it. The default is empty */
+};
+
+#define OPT_LIST_MAX 64
+
+struct opt_list {
+    uint64_t n;
+    const char *text[OPT_LIST_MAX]; /* [n] as OPT_TEXT's */
 };
 
 struct opt {

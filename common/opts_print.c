@@ -32,6 +32,7 @@ static const char *shape_of(const struct opt *o)
     case OPT_RECT:
         return "X0,Y0,X1,Y1";
     case OPT_TEXT:
+    case OPT_LIST:
         break;
     }
     return "TEXT";
@@ -46,16 +47,16 @@ static void default_text(const struct opt *o, char out[NOTE_MAX])
     snprintf(out, NOTE_MAX, "%s%s%s", n > 0 ? o->def : "not set", unit[0] ? " " : "", unit);
 }
 
-/* The unit of a bare number where the default does not show it, and what 0 does where the help
- * does not say it. */
+/* The unit of a bare number where the default does not show it, what 0 does where the help does not
+ * say it, and that a flag adds to a list. */
 static void note_text(const struct opt *o, char out[NOTE_MAX])
 {
     size_t n = strlen(o->def);
     bool shown = n > 0 && isdigit((unsigned char)o->def[n - 1]);
     bool unit = o->unit[0] && !shown && o->type != OPT_BYTES;
     bool off = o->zero_off && !strstr(o->help, "0 is ");
-    snprintf(out, NOTE_MAX, "%s%s%s", unit ? "; a bare number counts " : "", unit ? o->unit : "",
-             off ? "; 0 is off" : "");
+    snprintf(out, NOTE_MAX, "%s%s%s%s", unit ? "; a bare number counts " : "", unit ? o->unit : "",
+             off ? "; 0 is off" : "", o->type == OPT_LIST ? "; may be repeated" : "");
 }
 
 /* Print the words of `text` from column `at` on, with lines broken to start at `indent`. */

@@ -260,6 +260,14 @@ static bool set_rect(const char *text, double out[4], struct reason why)
     return true;
 }
 
+static bool set_list(const char *text, struct opt_list *out, struct reason why)
+{
+    if (out->n == OPT_LIST_MAX)
+        return refuse(why, "given more than %d times", OPT_LIST_MAX);
+    out->text[out->n++] = text;
+    return true;
+}
+
 /* --- by type ---------------------------------------------------------------------------------- */
 
 static void set_empty(const struct opt *o, void *field)
@@ -268,7 +276,7 @@ static void set_empty(const struct opt *o, void *field)
         [OPT_BOOL] = sizeof(bool),      [OPT_UINT] = sizeof(uint64_t),
         [OPT_REAL] = sizeof(double),    [OPT_DURATION] = sizeof(int64_t),
         [OPT_BYTES] = sizeof(uint64_t), [OPT_CHOICE] = sizeof(int),
-        [OPT_RECT] = sizeof(double[4]),
+        [OPT_RECT] = sizeof(double[4]), [OPT_LIST] = sizeof(struct opt_list),
     };
     if (o->type == OPT_TEXT || o->type == OPT_ADDR)
         *(const char **)field = "";
@@ -304,7 +312,9 @@ bool opts_value_set(const struct opt *o, const char *text, void *config, char *w
         return set_choice(o, text, field, reason);
     case OPT_RECT:
         return set_rect(text, field, reason);
+    case OPT_LIST:
+        return set_list(text, field, reason);
     }
-    ASSERT(o->type <= OPT_RECT);
+    ASSERT(o->type <= OPT_LIST);
     return false;
 }

@@ -46,6 +46,8 @@ const struct opt rig_opts[] = {
      .def = "-16384,-16384,16384,16384", .unit = "units", .help = "where the scene ends"},
     {.name = "area", .type = OPT_RECT, .offset = FIELD(area), .def = "", .unit = "",
      .help = "a part of it"},
+    {.name = "map", .type = OPT_LIST, .offset = FIELD(maps), .def = "", .unit = "",
+     .help = "where to read a map"},
 };
 /* clang-format on */
 const size_t rig_opts_n = ARRAY_LEN(rig_opts);

@@ -15,6 +15,7 @@ struct rig_config {
     int64_t tick_ns, idle_ns, window_ns;
     int format, level;
     double bounds[4], area[4];
+    struct opt_list maps;
 };
 
 extern const struct opt rig_opts[];

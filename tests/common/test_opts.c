@@ -281,6 +281,62 @@ Test(opts, bytes_of_a_file_never_break_an_errors_line)
     TEST_NO_LEAKS();
 }
 
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static void has_maps(const struct parsed *p, const char *const want[])
+{
+    uint64_t n = 0;
+    cr_assert_eq(p->result, OPTS_OK, "%s", p->why);
+    for (; want[n]; n++) {
+        cr_assert_lt(n, p->config.maps.n);
+        cr_assert_str_eq(p->config.maps.text[n], want[n]);
+    }
+    cr_assert_eq(p->config.maps.n, n);
+    opts_destroy(p->opts);
+}
+
+#define HAS_MAPS(p, ...) has_maps(p, (const char *const[]){__VA_ARGS__, NULL})
+
+Test(opts, a_list_takes_its_flag_each_time_in_order)
+{
+    struct parsed p;
+    RIG_PARSE(&p, "-map=town=a.json", "-n=3", "--map", "b.json", "-map=a.json");
+    HAS_MAPS(&p, "town=a.json", "b.json", "a.json");
+    RIG_PARSE(&p, "-n=3");
+    HAS_MAPS(&p, NULL);
+    RIG_PARSE(&p, "-map=a", "-map=", "-map=b");
+    HAS_MAPS(&p, "b");
+    TEST_NO_LEAKS();
+}
+
+Test(opts, a_list_of_the_file_counts_where_the_arguments_have_none)
+{
+    static const char text[] = "map = a.json\n\nmap = town=b.json # the other\n";
+    struct parsed p;
+    rig_parse_file(&p, text, sizeof(text) - 1, NULL);
+    HAS_MAPS(&p, "a.json", "town=b.json");
+    rig_parse_file(&p, text, sizeof(text) - 1, (const char *const[]){"-map=c", "-map=d", NULL});
+    HAS_MAPS(&p, "c", "d");
+    rig_parse_file(&p, text, sizeof(text) - 1, (const char *const[]){"-map=", NULL});
+    HAS_MAPS(&p, NULL);
+    TEST_NO_LEAKS();
+}
+
+Test(opts, a_list_is_bounded)
+{
+    char text[OPT_LIST_MAX * 8 + 16] = "";
+    struct parsed p;
+    for (int i = 0; i < OPT_LIST_MAX; i++)
+        strcat(text, "map = a\n");
+    rig_parse_file(&p, text, strlen(text), NULL);
+    cr_assert_eq(p.result, OPTS_OK);
+    cr_assert_eq(p.config.maps.n, OPT_LIST_MAX);
+    opts_destroy(p.opts);
+    strcat(text, "map = b\n");
+    file_fails(text, "FILE:65: map: \"b\": given more than 64 times");
+    TEST_NO_LEAKS();
+}
+
 Test(opts, destroying_nothing_is_fine)
 {
     opts_destroy(NULL);

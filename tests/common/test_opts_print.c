@@ -38,6 +38,7 @@ Test(opts_print, help_shows_every_flag_aligned_with_default_and_unit)
     has(text, "  -sndbuf BYTES        send buffer (default 128KiB; 0 is off)\n");
     has(text, "  -format text|json|json2|something-longer\n"
               "                       text | json: how a line is written (default text)\n");
+    has(text, "  -map TEXT            where to read a map (default not set; may be repeated)\n");
     has(text, "  -config FILE         read flags from a file");
     has(text, "  -help                print this and exit\n");
     has(text, "  -version             print the version and exit\n");

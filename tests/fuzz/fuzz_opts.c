@@ -26,6 +26,7 @@ struct config {
     int64_t time, late;
     int choice;
     double rect[4];
+    struct opt_list list;
 };
 
 #define AT(field) offsetof(struct config, field)
@@ -42,6 +43,7 @@ static const struct opt TABLE[] = {
     {"late", OPT_DURATION, AT(late), "0", "s", 1, 3600, true, NULL, "a time that can be off"},
     {"format", OPT_CHOICE, AT(choice), "text", "", 0, 0, false, "text|json", "a choice"},
     {"rect", OPT_RECT, AT(rect), "-1,-1,1,1", "", 0, 0, false, NULL, "a rectangle"},
+    {"list", OPT_LIST, AT(list), "", "", 0, 0, false, NULL, "texts"},
 };
 #undef AT
 
@@ -63,6 +65,7 @@ static const char *const WORDS[] = {
     "late",
     "format",
     "rect",
+    "list",
     "help",
     "config",
     "version",
@@ -182,6 +185,12 @@ static const char *check_values(const struct config *c)
     for (int i = 0; i < 4; i++) {
         if (!isfinite(c->rect[i]))
             return "a rectangle is finite";
+    }
+    if (c->list.n > OPT_LIST_MAX)
+        return "a list is bounded";
+    for (uint64_t i = 0; i < c->list.n; i++) {
+        if (c->list.text[i] == NULL || c->list.text[i][0] == 0)
+            return "a list has no empty texts";
     }
     return c->rect[0] < c->rect[2] && c->rect[1] < c->rect[3] ? NULL : "a rectangle has an area";
 }
