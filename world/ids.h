@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Scenes of a world; a scene is called by its number, below this. */
+#define SCENES_MAX 64
+
 struct entity_ref {
     uint32_t slot, gen; /* gen is odd while alive */
 };

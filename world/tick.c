@@ -22,7 +22,7 @@ static void phase_end(struct world *w, enum world_phase phase, int64_t *at)
 static const uint32_t *grid_phase(struct world *w)
 {
     struct entities *e = &w->entities;
-    struct grid *g = &w->scene.grid;
+    struct grid *g = &w->scenes.grid;
     uint32_t *from;
 
     if (!g->linked)
@@ -35,7 +35,7 @@ static const uint32_t *grid_phase(struct world *w)
         from[slot] = g->cell[slot];
         if (!(e->flags[slot] & (ENTITY_MOVED | ENTITY_NEW)))
             continue;
-        to = grid_cell(g, e->x[slot], e->y[slot]);
+        to = grid_cell(g, e->scene[slot], e->x[slot], e->y[slot]);
         if (from[slot] != GRID_NONE)
             g->touched[from[slot]] = w->tick;
         g->touched[to] = w->tick;
@@ -48,7 +48,7 @@ static void sight_phase(struct world *w)
 {
     struct sight *s = &w->sight;
 
-    sight_run(s, &w->entities, &w->scene.grid, &w->scratch, w->tick);
+    sight_run(s, &w->entities, &w->scenes.grid, &w->scratch, w->tick);
     for (uint32_t i = 0; i < s->n_listed; i++) {
         if (s->mode[s->listed[i]] == SIGHT_LIST && pause_resuming(w, s->listed[i]))
             pause_look(w, s->listed[i]);

@@ -24,10 +24,21 @@ static uint32_t sessions_max(const struct world_config *c)
     return c->max_sessions ? (uint32_t)c->max_sessions : 2 * entities_max(c);
 }
 
+static int scenes_plan(const struct world_config *c, struct scenes_plan *out)
+{
+    *out = (struct scenes_plan){
+        .bounds = {c->bounds[0], c->bounds[1], c->bounds[2], c->bounds[3]},
+        .maps = c->maps,
+        .n_maps = c->n_maps,
+        .first = c->scene ? span_text(c->scene) : (struct span){0},
+    };
+    return scene_spawn_parse(c->spawn, &out->spawn);
+}
+
 int world_check(const struct world_config *c, char *why, size_t why_cap)
 {
     double reach = c->aoi_radius + c->aoi_hysteresis;
-    struct scene_spawn_rule spawn;
+    struct scenes_plan scenes;
 
     if (!(reach / c->quantum < PROTO_RADIUS_QUANTA)) {
         snprintf(why, why_cap,
@@ -44,7 +55,7 @@ int world_check(const struct world_config *c, char *why, size_t why_cap)
             return E_RANGE;
         }
     }
-    if (scene_spawn_parse(c->spawn, &spawn) != 0) {
+    if (scenes_plan(c, &scenes) != 0) {
         snprintf(why, why_cap, "-spawn: \"%s\": must be line, uniform or x,y,r", c->spawn);
         return E_RANGE;
     }
@@ -58,7 +69,7 @@ int world_check(const struct world_config *c, char *why, size_t why_cap)
                  4 * WORLD_ENTITIES_MAX);
         return E_RANGE;
     }
-    return 0;
+    return scenes_check(&scenes, why, why_cap);
 }
 
 static void job_ids(struct world *w, struct mono now)
@@ -80,18 +91,20 @@ static int rooms_init(struct world *w)
     struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis,
                                 c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S,
                                 (enum places_index)c->aoi_index};
-    struct scene_spawn_rule spawn;
+    double bounds[SCENES_MAX][4];
+    struct scenes_plan scenes;
     const struct pack_code *packs;
     size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
 
-    if (scene_spawn_parse(c->spawn, &spawn) != 0)
+    if (scenes_plan(c, &scenes) != 0)
         return E_RANGE;
-    if (scene_init(&w->scene, span_text(SCENE_DEFAULT), c->bounds, spawn, reach,
-                   c->aoi_hysteresis > 0, cap) != 0 ||
-        entities_init(&w->entities, max) != 0 ||
+    if (scenes_init(&w->scenes, &scenes, reach, c->aoi_hysteresis > 0, cap) != 0)
+        return E_NOMEM;
+    scenes_bounds(&w->scenes, bounds);
+    if (entities_init(&w->entities, max) != 0 ||
         id_pool_init(&w->ids, max + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
-        sight_init(&w->sight, rules, c->bounds, cap, c->max_pairs) != 0 ||
+        sight_init(&w->sight, rules, bounds, w->scenes.n, cap, c->max_pairs) != 0 ||
         known_init(&w->paused, cap, c->max_pairs) != 0 || events_init(&w->events, 2 * cap) != 0 ||
         outbox_init(&w->outbox, w->ops.drain, w->ops.arg) != 0 ||
         arena_init(&w->scratch, scratch) != 0 ||
@@ -159,7 +172,7 @@ void world_destroy(struct world *w)
     sessions_fini(&w->sessions);
     id_pool_fini(&w->ids);
     entities_fini(&w->entities);
-    scene_fini(&w->scene);
+    scenes_fini(&w->scenes);
     free(w);
 }
 
@@ -190,8 +203,9 @@ static void validate_entity(const struct world *w, uint32_t slot)
     const struct session *s = &w->sessions.list[e->cold[slot].session.slot];
 
     ASSERT(e->id[slot] != 0);
-    ASSERT(scene_inside(&w->scene, e->x[slot], e->y[slot]));
-    ASSERT((w->scene.grid.cell[slot] == GRID_NONE) == ((e->flags[slot] & ENTITY_NEW) != 0));
+    ASSERT(e->scene[slot] < w->scenes.n);
+    ASSERT(scene_inside(&w->scenes.list[e->scene[slot]], e->x[slot], e->y[slot]));
+    ASSERT((w->scenes.grid.cell[slot] == GRID_NONE) == ((e->flags[slot] & ENTITY_NEW) != 0));
     ASSERT(w->tells[slot].len == 0);
     ASSERT(w->jumped[slot] == 0);
     for (uint32_t i = 1; i < known_count(&w->sight.known, slot); i++)

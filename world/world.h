@@ -19,7 +19,7 @@
 #include "world/session/session.h"
 #include "world/state/entity.h"
 #include "world/state/id_pool.h"
-#include "world/state/scene.h"
+#include "world/state/scenes.h"
 #include "world/world_metrics.h"
 
 /* Ids beyond -max-entities that may be resting at one time. */
@@ -31,18 +31,21 @@ struct world_config {
     double aoi_hysteresis; /* units; >= 0 */
     int aoi_index;         /* enum places_index */
     int64_t tick_ns;
-    double max_speed;          /* units a second; > 0 */
-    int64_t move_burst_ns;     /* 0: no cap */
-    uint64_t update_interval;  /* ticks */
-    double move_epsilon;       /* units */
-    double dir_epsilon;        /* degrees */
-    double quantum;            /* units; > 0 */
-    uint64_t max_entities;     /* 0: WORLD_ENTITIES_MAX */
-    uint64_t max_sessions;     /* 0: twice the entities */
-    uint64_t max_pairs;        /* known pairs, in keys of the block */
-    uint64_t session_requests; /* of a session in one tick; 0: off */
-    const char *spawn;         /* line, uniform or x,y,r */
-    double bounds[4];          /* x0, y0, x1, y1 units */
+    double max_speed;              /* units a second; > 0 */
+    int64_t move_burst_ns;         /* 0: no cap */
+    uint64_t update_interval;      /* ticks */
+    double move_epsilon;           /* units */
+    double dir_epsilon;            /* degrees */
+    double quantum;                /* units; > 0 */
+    uint64_t max_entities;         /* 0: WORLD_ENTITIES_MAX */
+    uint64_t max_sessions;         /* 0: twice the entities */
+    uint64_t max_pairs;            /* known pairs, in keys of the block */
+    uint64_t session_requests;     /* of a session in one tick; 0: off */
+    const char *spawn;             /* line, uniform or x,y,r */
+    double bounds[4];              /* x0, y0, x1, y1 units */
+    const char *scene;             /* where one enters who names none; NULL or "": the open one */
+    const struct map *const *maps; /* [n_maps] a scene each; borrowed for the world's life */
+    uint32_t n_maps;
     uint64_t seed;
 };
 
@@ -80,7 +83,7 @@ struct world {
     double dir_epsilon; /* radians */
 
     struct rng rng;
-    struct scene scene;
+    struct scenes scenes;
     struct entities entities;
     struct id_pool ids;
     struct sessions sessions;

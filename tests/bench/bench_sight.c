@@ -91,9 +91,9 @@ static void *ours_create(const struct sight_job *j)
     o->bits = calloc(cap / 64 + 1, sizeof(*o->bits));
     o->before = resident();
     if (!o->laid || !o->moved || !o->bits ||
-        sight_init(&o->sight, (struct sight_rules){.radius = j->radius, .step = j->step}, bounds,
-                   cap, 1u << 20) != 0 ||
-        grid_init(&o->grid, bounds, j->radius, false, cap) != 0 ||
+        sight_init(&o->sight, (struct sight_rules){.radius = j->radius, .step = j->step}, &bounds,
+                   1, cap, 1u << 20) != 0 ||
+        grid_init(&o->grid, &bounds, 1, j->radius, false, cap) != 0 ||
         arena_init(&o->scratch, SCRATCH) != 0)
         return NULL;
     for (uint32_t i = 0; i < j->n; i++)
@@ -182,7 +182,8 @@ static void ours_tick(void *p, const struct sight_input *in, struct sight_sink *
     o->out = out;
     o->block = 0;
     for (uint32_t i = 0; i < e->dirty_count; i++)
-        grid_put(&o->grid, e->dirty[i], grid_cell(&o->grid, e->x[e->dirty[i]], e->y[e->dirty[i]]));
+        grid_put(&o->grid, e->dirty[i],
+                 grid_cell(&o->grid, 0, e->x[e->dirty[i]], e->y[e->dirty[i]]));
     sight_run(&o->sight, e, &o->grid, &o->scratch, o->tick);
     sight_tell(&o->sight, e, ours_tell, o);
     sight_settle(&o->sight, e);

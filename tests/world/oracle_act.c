@@ -196,7 +196,7 @@ static void act_edge(struct oracle *o, struct oracle_player *p)
 
 static void act_border(struct oracle *o, struct oracle_player *p)
 {
-    double side = o->rig->world->scene.grid.side;
+    double side = o->rig->world->scenes.grid.areas[0].side;
     double x0 = o->rules.bounds[0], y0 = o->rules.bounds[1];
     double x = somewhere(o, 0), y = somewhere(o, 1);
     if (oracle_chance(o, 70))

@@ -142,7 +142,7 @@ Test(cases, a02_exactly_r_is_seen_and_a_hair_more_is_not)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         double radius = rows[i].radius;
         struct rig *r = world_from(fast(radius, 0), -960, -960);
-        double side = r->world->scene.grid.side;
+        double side = r->world->scenes.grid.areas[0].side;
         uint32_t v = rig_join(r, "v"), p = rig_join(r, "p");
         edge_of(r, v, p, 60, 60, rows[i].exact, rows[i].n);
         double line = -960 + 34 * side; /* on a cell line, half a cell off it, a hair off it */

@@ -26,7 +26,7 @@ Test(cmd_enter, the_answer_tells_where_and_under_which_rules)
     const struct message *m = rig_answer(r, s, rig_send_nil(r, s, CMD_ENTER_REQ));
     cr_assert_eq(m->cmd, (uint32_t)CMD_ENTER_RESP);
     cr_assert_eq(m->enter_resp.id, id);
-    cr_assert(span_equal(m->enter_resp.scene, span_text(SCENE_DEFAULT)));
+    cr_assert(span_equal(m->enter_resp.scene, span_text(SCENE_OPEN)));
     cr_assert(m->enter_resp.x == 8 && m->enter_resp.y == 0);
     cr_assert_eq(m->enter_resp.tick_ms, 40);
     cr_assert_eq(m->enter_resp.radius, 41.5);
@@ -88,7 +88,7 @@ Test(cmd_enter, the_scene_may_be_named_and_others_are_not_there)
     rig_refused(r, s, send_scene(r, s, "moon"), PE_NO_SUCH_SCENE);
     rig_refused(r, s, send_scene(r, s, "OPEN"), PE_NO_SUCH_SCENE);
     rig_refused(r, s, send_scene(r, s, "open "), PE_NO_SUCH_SCENE);
-    uint32_t seq = send_scene(r, s, SCENE_DEFAULT);
+    uint32_t seq = send_scene(r, s, SCENE_OPEN);
     cr_assert_eq(rig_answer(r, s, seq)->cmd, (uint32_t)CMD_ENTER_RESP);
     rig_destroy(r);
 }

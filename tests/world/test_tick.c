@@ -247,7 +247,7 @@ Test(tick, events_are_counted_by_type)
 {
     struct world_config c = fast();
     struct rig *r = rig_create(&c);
-    double side = r->world->scene.grid.side;
+    double side = r->world->scenes.grid.areas[0].side;
     uint32_t a = rig_join_at(r, "a", -1000 + 10.5 * side, 0.5);
     expect(r, 0, 1, 0);
     expect(r, 0, 0, 0);

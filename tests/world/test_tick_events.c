@@ -54,14 +54,14 @@ Test(tick_events, they_say_from_where_to_where_and_what_is_so)
 {
     static struct witness k;
     struct rig *r = watched_rig(&k);
-    const struct grid *g = &r->world->scene.grid;
+    const struct grid *g = &r->world->scenes.grid;
     uint32_t a = rig_join(r, "a");
     rig_turn(r, a, 10, 20, 1.5, 3);
     tick(r, &k);
     const struct event *ev = &k.list[EVENT_ENTER][0];
     cr_assert(k.n[EVENT_ENTER] == 1 && k.n[EVENT_LEAVE] == 0 && k.n[EVENT_UPDATE] == 0);
     cr_assert(ev->id == r->sessions[a].id && ev->tick == r->world->tick);
-    cr_assert(ev->from == GRID_NONE && ev->to == grid_cell(g, 10, 20));
+    cr_assert(ev->from == GRID_NONE && ev->to == grid_cell(g, 0, 10, 20));
     cr_assert(ev->who.slot == 0 && ev->tell == 0, "who is new is told by an add");
 
     rig_move(r, a, 500, -500);
@@ -69,21 +69,21 @@ Test(tick_events, they_say_from_where_to_where_and_what_is_so)
     cr_assert(k.n[EVENT_ENTER] == 1 && k.n[EVENT_LEAVE] == 1 && k.n[EVENT_UPDATE] == 0);
     for (int type = EVENT_LEAVE; type <= EVENT_ENTER; type++) {
         ev = &k.list[type][0];
-        cr_assert(ev->from == grid_cell(g, 10, 20) && ev->to == grid_cell(g, 500, -500));
+        cr_assert(ev->from == grid_cell(g, 0, 10, 20) && ev->to == grid_cell(g, 0, 500, -500));
     }
 
     rig_turn(r, a, 500, -500, 2.5, 3);
     tick(r, &k);
     ev = &k.list[EVENT_UPDATE][0];
     cr_assert(k.n[EVENT_ENTER] == 0 && k.n[EVENT_LEAVE] == 0 && k.n[EVENT_UPDATE] == 1);
-    cr_assert(ev->from == ev->to && ev->to == grid_cell(g, 500, -500));
+    cr_assert(ev->from == ev->to && ev->to == grid_cell(g, 0, 500, -500));
     cr_assert_eq(ev->tell, EVENT_TELL_PLACE | EVENT_TELL_DIR);
 
     rig_leave(r, a);
     tick(r, &k);
     ev = &k.list[EVENT_LEAVE][0];
     cr_assert(k.n[EVENT_ENTER] == 0 && k.n[EVENT_LEAVE] == 1 && k.n[EVENT_UPDATE] == 0);
-    cr_assert(ev->from == grid_cell(g, 500, -500) && ev->to == GRID_NONE);
+    cr_assert(ev->from == grid_cell(g, 0, 500, -500) && ev->to == GRID_NONE);
     cr_assert_eq(ev->tick, r->world->tick);
     rig_destroy(r);
     TEST_NO_LEAKS();

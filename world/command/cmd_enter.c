@@ -14,7 +14,7 @@ static void answer_enter(struct world *w, const struct session *s, uint32_t seq,
     const struct world_config *c = &w->config;
 
     m.enter_resp.id = w->entities.id[slot];
-    m.enter_resp.scene = w->scene.name;
+    m.enter_resp.scene = w->scenes.list[w->entities.scene[slot]].name;
     m.enter_resp.x = w->entities.x[slot];
     m.enter_resp.y = w->entities.y[slot];
     m.enter_resp.tick_ms = (uint32_t)(c->tick_ns / CLOCK_NS_PER_MS);
@@ -38,10 +38,15 @@ static int take_id(struct world *w, struct session *s, struct mono now, uint32_t
 int cmd_enter(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
-    struct entity_birth birth = {.name = span_of(s->name, s->name_len), .session = who, .now = now};
+    struct entity_birth birth = {
+        .name = span_of(s->name, s->name_len),
+        .session = who,
+        .scene = w->scenes.first,
+        .now = now,
+    };
     int err;
 
-    if (m->enter_req.has_scene && !span_equal(m->enter_req.scene, w->scene.name))
+    if (m->enter_req.has_scene && !scenes_find(&w->scenes, m->enter_req.scene, &birth.scene))
         return PE_NO_SUCH_SCENE;
     if (w->entities.alive_count == w->entities.max || w->entities.slots.live == w->entities.cap) {
         w->metrics.entities_full++;
@@ -51,7 +56,7 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
     if (err != 0)
         return err;
 
-    scene_spawn(&w->scene, birth.id, &w->rng, &birth.x, &birth.y);
+    scene_spawn(&w->scenes.list[birth.scene], birth.id, &w->rng, &birth.x, &birth.y);
     err = entities_add(&w->entities, &birth, &s->entity);
     ASSERT(err == 0); /* there was a place */
     s->next_id = 0;
@@ -70,7 +75,7 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
 {
     struct entities *e = &w->entities;
-    struct grid *g = &w->scene.grid;
+    struct grid *g = &w->scenes.grid;
     uint32_t slot;
 
     if (s->state != SESSION_INSIDE || !entities_find(e, s->entity, &slot))

@@ -15,7 +15,7 @@ static int check(struct world *w, const struct session *s, uint32_t slot, const 
     struct entities *e = &w->entities;
     double dx = m->move_req.x - e->x[slot], dy = m->move_req.y - e->y[slot], distance;
 
-    if (!scene_inside(&w->scene, m->move_req.x, m->move_req.y)) {
+    if (!scene_inside(&w->scenes.list[e->scene[slot]], m->move_req.x, m->move_req.y)) {
         w->metrics.moves_bounds++;
         log_often(LOG_INFO,
                   "world #%u move rejected: (%.6g, %.6g) is outside the scene session=%" PRIu64

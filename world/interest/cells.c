@@ -21,8 +21,7 @@ int cells_init(struct cells *c, const struct places *p, uint32_t cap)
     size_t pool = ((size_t)cap + 4) * POOL_PER_SLOT;
 
     memset(c, 0, sizeof(*c));
-    c->x0 = p->x0;
-    c->y0 = p->y0;
+    c->origins = p->origins;
     c->scale = p->scale * (1 << CELLS_BITS) / p->reach;
     c->nx = p->nx + 1; /* rounding may put the far rim one further */
     c->ny = p->ny + 1;
@@ -59,24 +58,22 @@ void cells_fini(struct cells *c)
 
 /* --- where a place is --------------------------------------------------------------------- */
 
-static struct mask_place from(const struct cells *c, const struct cells_cell *cell, double x,
-                              double y)
+static struct cells_place now_of(const struct cells *c, const struct entities *e, uint32_t slot)
 {
-    return cells_from(cell, places_fix(x, c->x0, c->scale), places_fix(y, c->y0, c->scale));
+    return cells_fix(c, e->scene[slot], e->x[slot], e->y[slot]);
 }
 
-static void cell_of(const struct cells *c, double x, double y, uint32_t *cx, uint32_t *cy)
+static struct cells_place old_of(const struct cells *c, const struct places *p, uint32_t slot)
 {
-    *cx = (uint32_t)places_fix(x, c->x0, c->scale) >> CELLS_BITS;
-    *cy = (uint32_t)places_fix(y, c->y0, c->scale) >> CELLS_BITS;
+    return cells_fix(c, p->old_scene[slot], p->old_x[slot], p->old_y[slot]);
 }
 
-uint32_t cells_around(const struct cells *c, double x, double y,
+uint32_t cells_around(const struct cells *c, struct cells_place at,
                       const struct cells_cell *out[CELLS_AROUND])
 {
-    uint32_t cx, cy, n = 0, x0, y0, x1, y1;
+    uint32_t cx = (uint32_t)at.x >> CELLS_BITS, cy = (uint32_t)at.y >> CELLS_BITS;
+    uint32_t n = 0, x0, y0, x1, y1;
 
-    cell_of(c, x, y, &cx, &cy);
     x0 = cx > 0 ? cx - 1 : 0;
     y0 = cy > 0 ? cy - 1 : 0;
     x1 = cx + 1 < c->nx ? cx + 1 : c->nx - 1;
@@ -101,13 +98,10 @@ static bool is_dying(const struct entities *e, uint32_t slot)
 }
 
 /* Where it is filed. */
-static void filed(const struct cells *c, const struct places *p, const struct entities *e,
-                  uint32_t slot, uint32_t *cx, uint32_t *cy)
+static struct cells_place filed(const struct cells *c, const struct places *p,
+                                const struct entities *e, uint32_t slot)
 {
-    if (is_dying(e, slot))
-        cell_of(c, p->old_x[slot], p->old_y[slot], cx, cy);
-    else
-        cell_of(c, e->x[slot], e->y[slot], cx, cy);
+    return is_dying(e, slot) ? old_of(c, p, slot) : now_of(c, e, slot);
 }
 
 static void lay(struct cells *c, const struct places *p, const struct entities *e, uint32_t slot)
@@ -116,13 +110,14 @@ static void lay(struct cells *c, const struct places *p, const struct entities *
     uint32_t at = c->at[slot];
 
     c->slot[at] = slot;
-    c->now[at] = is_dying(e, slot) ? MASK_AWAY : from(c, cell, e->x[slot], e->y[slot]);
-    c->old[at] = p->seen[slot] ? from(c, cell, p->old_x[slot], p->old_y[slot]) : MASK_AWAY;
+    c->now[at] = is_dying(e, slot) ? MASK_AWAY : cells_from(cell, now_of(c, e, slot));
+    c->old[at] = p->seen[slot] ? cells_from(cell, old_of(c, p, slot)) : MASK_AWAY;
 }
 
 /* The number of a cell; one that nobody was in gets no room yet. UINT32_MAX: no more cells. */
-static uint32_t number_of(struct cells *c, uint32_t cx, uint32_t cy)
+static uint32_t number_of(struct cells *c, struct cells_place place)
 {
+    uint32_t cx = (uint32_t)place.x >> CELLS_BITS, cy = (uint32_t)place.y >> CELLS_BITS;
     uint32_t *at = &c->cell_at[cy * c->nx + cx];
 
     if (*at == 0) {
@@ -171,10 +166,9 @@ void cells_make(struct cells *c, const struct places *p, const struct entities *
     c->n_cells = c->used = 0;
     for (int l = 0; l < 2; l++) {
         for (uint32_t i = 0; i < n[l]; i++) {
-            uint32_t cx, cy, slot = lists[l][i];
+            uint32_t slot = lists[l][i];
 
-            filed(c, p, e, slot, &cx, &cy);
-            c->home[slot] = number_of(c, cx, cy);
+            c->home[slot] = number_of(c, filed(c, p, e, slot));
             c->cells[c->home[slot]].n++;
         }
     }
@@ -239,10 +233,8 @@ bool cells_follow(struct cells *c, const struct places *p, const struct entities
 {
     c->synced = false;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t slot = moved[i], cx, cy, number;
+        uint32_t slot = moved[i], number = number_of(c, now_of(c, e, slot));
 
-        cell_of(c, e->x[slot], e->y[slot], &cx, &cy);
-        number = number_of(c, cx, cy);
         if (p->seen[slot] && number != c->home[slot])
             leave(c, slot);
         if ((!p->seen[slot] || number != c->home[slot]) && !enter(c, slot, number))
@@ -266,19 +258,17 @@ void cells_settle(struct cells *c, const struct entities *e, const uint32_t *mov
 uint32_t cells_known(const struct cells *c, const struct places *p, const struct entities *e,
                      uint32_t viewer, uint64_t *out)
 {
-    double x = p->old_x[viewer], y = p->old_y[viewer], r2 = p->radius * p->radius;
     const struct cells_cell *cells[CELLS_AROUND];
     uint32_t n, found = 0;
 
     if (!p->seen[viewer])
         return 0;
-    n = cells_around(c, x, y, cells);
+    n = cells_around(c, old_of(c, p, viewer), cells);
     for (uint32_t k = 0; k < n; k++) {
         for (uint32_t i = 0; i < cells[k]->n; i++) {
             uint32_t slot = c->slot[cells[k]->first + i];
-            double dx = p->old_x[slot] - x, dy = p->old_y[slot] - y;
 
-            if (slot != viewer && p->seen[slot] && dx * dx + dy * dy <= r2)
+            if (slot != viewer && p->seen[slot] && places_near_old(p, viewer, slot))
                 out[found++] = known_key(e->id[slot], slot);
         }
     }

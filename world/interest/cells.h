@@ -20,11 +20,11 @@ struct cells_cell {
 };
 
 struct cells {
-    double x0, y0;   /* the scene's low corner, units */
-    double scale;    /* whole numbers a unit */
-    uint32_t nx, ny; /* cells of the scene */
-    uint32_t cap;    /* slots */
-    bool synced;     /* what stands here is so as of the last tick */
+    const struct places_origin *origins; /* by scene; borrowed from places */
+    double scale;                        /* whole numbers a unit */
+    uint32_t nx, ny;                     /* cells of the plane: see places.h */
+    uint32_t cap;                        /* slots */
+    bool synced;                         /* what stands here is so as of the last tick */
 
     uint32_t *cell_at;        /* [nx * ny] number of the cell + 1; 0: nobody was there */
     struct cells_cell *cells; /* [cells_cap] */
@@ -37,7 +37,7 @@ struct cells {
     uint32_t *home; /* [cap] by slot: number of its cell */
 };
 
-/* As `places` measures the scene; for `cap` slots. E_NOMEM. */
+/* As `places` measures the scenes, which stays where it is; for `cap` slots. E_NOMEM. */
 int cells_init(struct cells *c, const struct places *places, uint32_t cap) MUST_CHECK;
 void cells_fini(struct cells *c);
 
@@ -50,18 +50,29 @@ bool cells_follow(struct cells *c, const struct places *p, const struct entities
 /* The tick is over: now becomes before for those moved [n]; the dying are forgotten. */
 void cells_settle(struct cells *c, const struct entities *e, const uint32_t *moved, uint32_t n);
 
-/* The cells around a place (units), at most nine: pointers. Returns how many. */
+/* A place in whole numbers from the plane's corner, and the one of a place in units of a scene. */
+struct cells_place {
+    int32_t x, y;
+};
+static inline struct cells_place cells_fix(const struct cells *c, uint32_t scene, double x,
+                                           double y)
+{
+    const struct places_origin *o = &c->origins[scene];
+
+    return (struct cells_place){places_fix(x, o->x0, c->scale), places_fix(y, o->y0, c->scale)};
+}
+/* The cells around a place, at most nine: pointers. Returns how many. */
 #define CELLS_AROUND 9
-uint32_t cells_around(const struct cells *c, double x, double y,
+uint32_t cells_around(const struct cells *c, struct cells_place at,
                       const struct cells_cell *out[CELLS_AROUND]);
-/* A place in whole numbers from the scene's corner, from a cell's middle. */
-static inline struct mask_place cells_from(const struct cells_cell *cell, int32_t x, int32_t y)
+/* The same from a cell's middle. */
+static inline struct mask_place cells_from(const struct cells_cell *cell, struct cells_place at)
 {
     int32_t half = 1 << (CELLS_BITS - 1);
 
     return (struct mask_place){
-        mask_hold(x - (int32_t)(cell->cx << CELLS_BITS) - half),
-        mask_hold(y - (int32_t)(cell->cy << CELLS_BITS) - half),
+        mask_hold(at.x - (int32_t)(cell->cx << CELLS_BITS) - half),
+        mask_hold(at.y - (int32_t)(cell->cy << CELLS_BITS) - half),
     };
 }
 

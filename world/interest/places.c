@@ -15,6 +15,12 @@
 
 /* Blocks along an axis at most: beyond that they grow. */
 #define AXIS_MAX 2048
+/* Blocks between two scenes on the plane: more than a reach, whatever rounding does. */
+#define PLANE_GAP 2
+/* Blocks of the plane at most, gaps and all; beyond that they grow, by this. One scene alone never
+ * comes so far. */
+#define PLANE_BLOCKS_MAX (2u * AXIS_MAX * AXIS_MAX)
+#define PLANE_GROWTH     1.25
 /* Whole numbers of a reach and of a block's side, so that all fits mask.h's. */
 #define BLOCK_REACH_BITS 13
 /* Candidates of the average block of one reach below which blocks of two are better. */
@@ -29,29 +35,75 @@ static uint32_t lists_of(enum places_index index)
     return index == PLACES_FOUR ? 16 : 9;
 }
 
-/* Units, from bounds[0] or [1] on, that a scene is long. */
-static void measure(struct places *p, const double bounds[4])
+/* Blocks that a length takes. */
+static uint32_t blocks_along(double length, double scale)
 {
-    double w = bounds[2] - bounds[0], h = bounds[3] - bounds[1], longest = w > h ? w : h;
-    double reach = p->radius + 2 * p->slack, most = 1 << BLOCK_REACH_BITS;
-
-    if (reach < longest / (AXIS_MAX - 2))
-        reach = longest / (AXIS_MAX - 2);
-    p->x0 = bounds[0];
-    p->y0 = bounds[1];
-    p->scale = most / reach;
-    p->reach = 1 << BLOCK_REACH_BITS;
-    p->bits = p->next_bits = BLOCK_REACH_BITS;
-    p->slack_fixed = (int32_t)(p->slack * p->scale / 1.4142135623730951) - 1;
-    p->nx = ((uint32_t)places_fix(bounds[2], p->x0, p->scale) >> BLOCK_REACH_BITS) + 1;
-    p->ny = ((uint32_t)places_fix(bounds[3], p->y0, p->scale) >> BLOCK_REACH_BITS) + 1;
+    return ((uint32_t)places_fix(length, 0, scale) >> BLOCK_REACH_BITS) + 1;
 }
 
-int places_init(struct places *p, enum places_index index, const double bounds[4], double radius,
-                double slack, uint32_t cap)
+/* Lay the scenes on the plane, row by row, in their order, at this scale: each where its blocks
+ * begin. */
+static void lay_plane(struct places *p, const double bounds[][4])
 {
+    uint64_t area = 0;
+    uint32_t widest = 0, x = 0, y = 0, row = 0;
+
+    for (uint32_t i = 0; i < p->scenes; i++) {
+        uint32_t nx = blocks_along(bounds[i][2] - bounds[i][0], p->scale);
+
+        area += (uint64_t)(nx + PLANE_GAP) *
+                (blocks_along(bounds[i][3] - bounds[i][1], p->scale) + PLANE_GAP);
+        widest = nx > widest ? nx : widest;
+    }
+    p->nx = p->ny = 0;
+    for (uint32_t i = 0; i < p->scenes; i++) {
+        uint32_t nx = blocks_along(bounds[i][2] - bounds[i][0], p->scale);
+        uint32_t ny = blocks_along(bounds[i][3] - bounds[i][1], p->scale);
+
+        if (x > 0 && x + nx > widest && (uint64_t)(x + nx) * (x + nx) > area) {
+            x = 0;
+            y += row + PLANE_GAP;
+            row = 0;
+        }
+        p->origins[i].x0 = bounds[i][0] - (double)x * p->reach / p->scale;
+        p->origins[i].y0 = bounds[i][1] - (double)y * p->reach / p->scale;
+        row = ny > row ? ny : row;
+        p->nx = x + nx > p->nx ? x + nx : p->nx;
+        p->ny = y + ny > p->ny ? y + ny : p->ny;
+        x += nx + PLANE_GAP;
+    }
+}
+
+/* How long a reach is, and where the scenes lie. */
+static void measure(struct places *p, const double bounds[][4])
+{
+    double reach = p->radius + 2 * p->slack, most = 1 << BLOCK_REACH_BITS;
+
+    for (uint32_t i = 0; i < p->scenes; i++) {
+        double w = bounds[i][2] - bounds[i][0], h = bounds[i][3] - bounds[i][1];
+        double least = (w > h ? w : h) / (AXIS_MAX - 2);
+
+        reach = reach < least ? least : reach;
+    }
+    p->reach = 1 << BLOCK_REACH_BITS;
+    p->bits = p->next_bits = BLOCK_REACH_BITS;
+    for (;; reach *= PLANE_GROWTH) {
+        p->scale = most / reach;
+        lay_plane(p, bounds);
+        if ((uint64_t)p->nx * p->ny <= PLANE_BLOCKS_MAX)
+            break;
+    }
+    p->slack_fixed = (int32_t)(p->slack * p->scale / 1.4142135623730951) - 1;
+}
+
+int places_init(struct places *p, enum places_index index, const double bounds[][4],
+                uint32_t scenes, double radius, double slack, uint32_t cap)
+{
+    ASSERT(scenes >= 1);
+    ASSERT(scenes <= SCENES_MAX);
     memset(p, 0, sizeof(*p));
     p->index = index;
+    p->scenes = scenes;
     p->slack = slack;
     p->radius = radius;
     p->cap = cap;
@@ -61,6 +113,7 @@ int places_init(struct places *p, enum places_index index, const double bounds[4
         return E_NOMEM;
     p->old_x = calloc(cap, sizeof(*p->old_x));
     p->old_y = calloc(cap, sizeof(*p->old_y));
+    p->old_scene = calloc(cap, sizeof(*p->old_scene));
     p->seen = calloc(cap, sizeof(*p->seen));
     p->rank = malloc(cap * sizeof(*p->rank));
     p->keys = calloc(cap, sizeof(*p->keys));
@@ -70,8 +123,8 @@ int places_init(struct places *p, enum places_index index, const double bounds[4
     p->block_at = calloc((size_t)p->nx * p->ny, sizeof(*p->block_at));
     p->blocks = calloc(2 * (size_t)cap, sizeof(*p->blocks));
     p->lists = calloc(p->lists_cap, sizeof(*p->lists));
-    if (!p->old_x || !p->old_y || !p->seen || !p->rank || !p->keys || !p->ranked || !p->fresh ||
-        !p->fresh_keys || !p->block_at || !p->blocks || !p->lists) {
+    if (!p->old_x || !p->old_y || !p->old_scene || !p->seen || !p->rank || !p->keys || !p->ranked ||
+        !p->fresh || !p->fresh_keys || !p->block_at || !p->blocks || !p->lists) {
         places_fini(p);
         return E_NOMEM;
     }
@@ -83,6 +136,7 @@ void places_fini(struct places *p)
 {
     free(p->old_x);
     free(p->old_y);
+    free(p->old_scene);
     free(p->seen);
     free(p->rank);
     free(p->keys);
@@ -106,13 +160,14 @@ void places_enter(struct places *p, uint32_t slot)
 
 void places_note(struct places *p, const struct entities *e, uint32_t slot)
 {
+    const struct places_origin *o = &p->origins[e->scene[slot]];
     struct mask_fixed *f;
 
     if (p->rank[slot] == PLACES_NONE)
         return; /* it is measured when it gets its rank */
     f = &p->ranked[p->rank[slot]];
-    f->x = places_fix(e->x[slot], p->x0, p->scale);
-    f->y = places_fix(e->y[slot], p->y0, p->scale);
+    f->x = places_fix(e->x[slot], o->x0, p->scale);
+    f->y = places_fix(e->y[slot], o->y0, p->scale);
 }
 
 void places_note_end(struct places *p, uint32_t slot)
@@ -149,12 +204,16 @@ static struct mask_fixed measured(const struct places *p, const struct entities 
     struct mask_fixed f = {PLACES_AWAY, PLACES_AWAY, PLACES_AWAY, PLACES_AWAY};
 
     if (!(e->flags[slot] & ENTITY_DYING)) {
-        f.x = places_fix(e->x[slot], p->x0, p->scale);
-        f.y = places_fix(e->y[slot], p->y0, p->scale);
+        const struct places_origin *o = &p->origins[e->scene[slot]];
+
+        f.x = places_fix(e->x[slot], o->x0, p->scale);
+        f.y = places_fix(e->y[slot], o->y0, p->scale);
     }
     if (p->seen[slot]) {
-        f.old_x = places_fix(p->old_x[slot], p->x0, p->scale);
-        f.old_y = places_fix(p->old_y[slot], p->y0, p->scale);
+        const struct places_origin *o = &p->origins[p->old_scene[slot]];
+
+        f.old_x = places_fix(p->old_x[slot], o->x0, p->scale);
+        f.old_y = places_fix(p->old_y[slot], o->y0, p->scale);
     }
     return f;
 }
@@ -381,6 +440,7 @@ static void settle_one(struct places *p, const struct entities *e, uint32_t slot
 {
     p->old_x[slot] = e->x[slot];
     p->old_y[slot] = e->y[slot];
+    p->old_scene[slot] = e->scene[slot];
     p->seen[slot] = 1;
     if (p->rank[slot] != PLACES_NONE) {
         struct mask_fixed *f = &p->ranked[p->rank[slot]];
@@ -396,6 +456,8 @@ static void settle_all(struct places *p, const struct entities *e, const uint32_
 {
     memcpy(p->old_x, e->x, e->slots.fresh * sizeof(*p->old_x));
     memcpy(p->old_y, e->y, e->slots.fresh * sizeof(*p->old_y));
+    if (p->scenes > 1)
+        memcpy(p->old_scene, e->scene, e->slots.fresh * sizeof(*p->old_scene));
     for (uint32_t i = 0; i < n; i++)
         p->seen[moved[i]] = 1;
     for (uint32_t r = 0; r < p->n; r++) {
@@ -445,25 +507,21 @@ const struct places_block *places_block_of(const struct places *p, int32_t x, in
 
 uint32_t places_known(const struct places *p, uint32_t viewer, uint64_t *out)
 {
-    double x = p->old_x[viewer], y = p->old_y[viewer], r2 = p->radius * p->radius;
+    const struct places_origin *o = &p->origins[p->old_scene[viewer]];
     const struct places_block *block;
     uint32_t found = 0;
 
     if (!p->seen[viewer])
         return 0;
-    block = places_block_of(p, places_fix(x, p->x0, p->scale), places_fix(y, p->y0, p->scale));
+    block = places_block_of(p, places_fix(p->old_x[viewer], o->x0, p->scale),
+                            places_fix(p->old_y[viewer], o->y0, p->scale));
     if (!block)
         return 0;
     for (uint32_t i = 0; i < block->n; i++) {
         uint64_t key = p->keys[p->lists[block->first + i]];
         uint32_t slot = known_slot(key);
-        double dx, dy;
 
-        if (key == 0 || slot == viewer || !p->seen[slot])
-            continue;
-        dx = p->old_x[slot] - x;
-        dy = p->old_y[slot] - y;
-        if (dx * dx + dy * dy <= r2)
+        if (key != 0 && slot != viewer && p->seen[slot] && places_near_old(p, viewer, slot))
             out[found++] = key;
     }
     return found;

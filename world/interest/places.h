@@ -3,6 +3,10 @@
  * id. The map is cut into blocks; for each block in which somebody looks, the ranks of everybody
  * who could be seen from anywhere inside it are listed, in one pass over the ranks, so that each
  * list comes out in the order of ids without sorting.
+ * All scenes lie on one plane of blocks, with gaps between them that nobody sees across; so nothing
+ * that is looked up has to know of scenes, and one scene costs what it would cost alone. In whole
+ * numbers a change of scene is a jump on the plane. Exact places are the scene's own, and are
+ * compared within one scene.
  * Pure. May touch: common, world/state, world/interest. On trouble: nothing can be full; all is
  * sized at start.
  *
@@ -34,9 +38,15 @@ struct places_block {
     uint32_t n;     /* ranks in it, ascending */
 };
 
+/* Where a scene lies: the place in it, maybe outside, that is the plane's low corner. Units. */
+struct places_origin {
+    double x0, y0;
+};
+
 struct places {
     enum places_index index;
-    double x0, y0;       /* the scene's low corner, units */
+    struct places_origin origins[SCENES_MAX]; /* by scene */
+    uint32_t scenes;
     double scale;        /* whole numbers a unit */
     double slack;        /* units an entity may move between two ticks without being a jumper */
     double radius;       /* units */
@@ -44,15 +54,16 @@ struct places {
     int32_t slack_fixed; /* whole numbers: who moved less on both axes is no jumper */
     unsigned bits;       /* a block's side is 2^bits whole numbers, in the lists at hand */
     unsigned next_bits;  /* and in the next ones */
-    uint32_t nx, ny;     /* the scene in blocks of one reach */
+    uint32_t nx, ny;     /* the plane in blocks of one reach */
     uint32_t cap;        /* slots */
 
     double *old_x, *old_y; /* [cap] by slot: exact places at the last tick */
+    uint8_t *old_scene;    /* [cap] by slot: the scene of that place */
     uint8_t *seen;         /* [cap] by slot: a tick has seen it */
 
     uint32_t *rank;            /* [cap] by slot; PLACES_NONE: not ranked yet */
     uint64_t *keys;            /* [cap] by rank: world/interest/known, ascending; 0: gone */
-    struct mask_fixed *ranked; /* [cap] by rank; from the scene's low corner; or PLACES_AWAY */
+    struct mask_fixed *ranked; /* [cap] by rank; from the plane's low corner; or PLACES_AWAY */
     uint32_t n, n_gone;        /* ranks, and those of them that are gone */
     uint32_t *fresh;           /* [cap] slots that have no rank yet */
     uint32_t n_fresh;
@@ -65,9 +76,9 @@ struct places {
     uint64_t lists_cap;
 };
 
-/* bounds: x0, y0, x1, y1 units; `slack` units. E_NOMEM. */
-int places_init(struct places *p, enum places_index index, const double bounds[4], double radius,
-                double slack, uint32_t cap) MUST_CHECK;
+/* bounds: of each scene: x0, y0, x1, y1 units; `slack` units. E_NOMEM. */
+int places_init(struct places *p, enum places_index index, const double bounds[][4],
+                uint32_t scenes, double radius, double slack, uint32_t cap) MUST_CHECK;
 void places_fini(struct places *p);
 
 /* An entity came; it is given a rank when ranks are needed. */
@@ -88,6 +99,14 @@ void places_settle(struct places *p, const struct entities *e, const uint32_t *m
 static inline int32_t places_fix(double v, double origin, double scale)
 {
     return (int32_t)((v - origin) * scale + 0.5);
+}
+
+/* Are two within the radius of each other's place at the last tick? Exactly. */
+static inline bool places_near_old(const struct places *p, uint32_t a, uint32_t b)
+{
+    double dx = p->old_x[a] - p->old_x[b], dy = p->old_y[a] - p->old_y[b];
+
+    return dx * dx + dy * dy <= p->radius * p->radius && p->old_scene[a] == p->old_scene[b];
 }
 
 /* Did it move so far that its old place need not be within the slack of the new one? On the safe

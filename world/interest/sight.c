@@ -32,8 +32,8 @@
 /* Looking at a mover costs about as much as looking at so many viewers. */
 #define SIGHT_FEW_SHARE 12
 
-int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4], uint32_t cap,
-               uint64_t max_pairs)
+int sight_init(struct sight *s, struct sight_rules rules, const double bounds[][4], uint32_t scenes,
+               uint32_t cap, uint64_t max_pairs)
 {
     double slack = rules.step * SIGHT_SLACK_STEPS, most = rules.radius / SIGHT_SLACK_SHARE;
     const struct mask_code *codes;
@@ -44,8 +44,8 @@ int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4]
     s->few_share = SIGHT_FEW_SHARE;
     (void)mask_codes(&codes);
     s->mask = codes[0];
-    if (places_init(&s->places, rules.index, bounds, rules.radius, slack < most ? slack : most,
-                    cap) != 0 ||
+    if (places_init(&s->places, rules.index, bounds, scenes, rules.radius,
+                    slack < most ? slack : most, cap) != 0 ||
         known_init(&s->known, cap, max_pairs) != 0 || sight_work_create(cap, &s->work) != 0 ||
         cells_init(&s->cells, &s->places, cap) != 0 ||
         sight_few_create(cap, s->cells.pool, &s->few) != 0) {
@@ -189,15 +189,12 @@ void sight_release(struct sight *s, uint32_t viewer)
 bool sight_knows(const struct sight *s, const struct entities *e, uint32_t viewer, uint32_t subject)
 {
     const struct places *p = &s->places;
-    double dx, dy;
 
     if (has_list(s, viewer))
         return known_has(&s->known, viewer, known_key(e->id[subject], subject));
     if (s->mode[viewer] != SIGHT_MASK || !p->seen[viewer] || !p->seen[subject])
         return false;
-    dx = p->old_x[subject] - p->old_x[viewer];
-    dy = p->old_y[subject] - p->old_y[viewer];
-    return viewer != subject && dx * dx + dy * dy <= s->rules.radius * s->rules.radius;
+    return viewer != subject && places_near_old(p, viewer, subject);
 }
 
 /* Those around the entity, as of the last tick's places: keys. */

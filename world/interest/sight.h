@@ -124,9 +124,9 @@ struct sight {
     uint64_t redone;                  /* blocks whose masks were made twice for want of scratch */
 };
 
-/* `cap` slots; `max_pairs` keys in all lists. E_NOMEM. */
-int sight_init(struct sight *s, struct sight_rules rules, const double bounds[4], uint32_t cap,
-               uint64_t max_pairs) MUST_CHECK;
+/* bounds: of each scene, as places_init; `cap` slots; `max_pairs` keys in all lists. E_NOMEM. */
+int sight_init(struct sight *s, struct sight_rules rules, const double bounds[][4], uint32_t scenes,
+               uint32_t cap, uint64_t max_pairs) MUST_CHECK;
 void sight_fini(struct sight *s);
 
 /* An entity becomes a viewer, knowing nobody. */

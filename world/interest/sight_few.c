@@ -126,7 +126,7 @@ static bool has_jumped(const struct turn *t, uint32_t slot)
         return false;
     dx = t->e->x[slot] - p->old_x[slot];
     dy = t->e->y[slot] - p->old_y[slot];
-    return dx * dx + dy * dy > p->slack * p->slack;
+    return dx * dx + dy * dy > p->slack * p->slack || t->e->scene[slot] != p->old_scene[slot];
 }
 
 static uint64_t key_of(const struct entities *e, uint32_t slot)
@@ -209,15 +209,15 @@ static bool near_now(const struct turn *t, uint32_t a, uint32_t b)
 {
     double dx = t->e->x[a] - t->e->x[b], dy = t->e->y[a] - t->e->y[b];
 
-    return !is_dying(t->e, a) && !is_dying(t->e, b) && dx * dx + dy * dy <= t->r2;
+    return !is_dying(t->e, a) && !is_dying(t->e, b) && dx * dx + dy * dy <= t->r2 &&
+           t->e->scene[a] == t->e->scene[b];
 }
 
 static bool near_old(const struct turn *t, uint32_t a, uint32_t b)
 {
     const struct places *p = &t->s->places;
-    double dx = p->old_x[a] - p->old_x[b], dy = p->old_y[a] - p->old_y[b];
 
-    return p->seen[a] && p->seen[b] && dx * dx + dy * dy <= t->r2;
+    return p->seen[a] && p->seen[b] && places_near_old(p, a, b);
 }
 
 static void found_exact(struct turn *t, uint32_t subject, uint32_t other)
@@ -263,13 +263,24 @@ static void look_run(struct turn *t, uint32_t subject, const struct mask_place p
     }
 }
 
-/* Where a subject is looked for: where it stands, or stood if it ended. */
-static void place_of(const struct turn *t, uint32_t subject, double *x, double *y)
+static struct cells_place place_now(const struct turn *t, uint32_t subject)
+{
+    const struct entities *e = t->e;
+
+    return cells_fix(&t->s->cells, e->scene[subject], e->x[subject], e->y[subject]);
+}
+
+static struct cells_place place_old(const struct turn *t, uint32_t subject)
 {
     const struct places *p = &t->s->places;
 
-    *x = is_dying(t->e, subject) ? p->old_x[subject] : t->e->x[subject];
-    *y = is_dying(t->e, subject) ? p->old_y[subject] : t->e->y[subject];
+    return cells_fix(&t->s->cells, p->old_scene[subject], p->old_x[subject], p->old_y[subject]);
+}
+
+/* Where a subject is looked for: where it stands, or stood if it ended. */
+static struct cells_place place_of(const struct turn *t, uint32_t subject)
+{
+    return is_dying(t->e, subject) ? place_old(t, subject) : place_now(t, subject);
 }
 
 /* Have the caches bring the cells around a subject. */
@@ -277,11 +288,8 @@ static void fetch_around(const struct turn *t, uint32_t subject)
 {
     const struct cells *c = &t->s->cells;
     const struct cells_cell *cells[CELLS_AROUND];
-    uint32_t n;
-    double x, y;
+    uint32_t n = cells_around(c, place_of(t, subject), cells);
 
-    place_of(t, subject, &x, &y);
-    n = cells_around(c, x, y, cells);
     for (uint32_t k = 0; k < n; k++) {
         for (uint32_t at = 0; at < cells[k]->n; at += MASK_BATCH) {
             __builtin_prefetch(&c->now[cells[k]->first + at]);
@@ -298,19 +306,11 @@ static void look_around(struct turn *t, uint32_t subject)
     const struct cells *c = &t->s->cells;
     const struct cells_cell *cells[CELLS_AROUND];
     bool alive = !is_dying(t->e, subject), seen = p->seen[subject];
-    int32_t now_x, now_y, old_x, old_y;
-    double x, y;
-    uint32_t n;
+    struct cells_place now = place_of(t, subject), old = seen ? place_old(t, subject) : now;
+    uint32_t n = cells_around(c, now, cells);
 
-    place_of(t, subject, &x, &y);
-    now_x = places_fix(x, c->x0, c->scale);
-    now_y = places_fix(y, c->y0, c->scale);
-    old_x = seen ? places_fix(p->old_x[subject], c->x0, c->scale) : now_x;
-    old_y = seen ? places_fix(p->old_y[subject], c->y0, c->scale) : now_y;
-    n = cells_around(c, x, y, cells);
     for (uint32_t k = 0; k < n; k++) {
-        struct mask_place place[2] = {cells_from(cells[k], now_x, now_y),
-                                      cells_from(cells[k], old_x, old_y)};
+        struct mask_place place[2] = {cells_from(cells[k], now), cells_from(cells[k], old)};
 
         for (uint32_t at = 0; at < cells[k]->n; at += SIGHT_CELL_WORDS * 64) {
             uint32_t left = cells[k]->n - at;
@@ -324,11 +324,11 @@ static void look_around(struct turn *t, uint32_t subject)
 }
 
 /* Everybody around one place of a jumper, each once in both. */
-static void look_exactly(struct turn *t, uint32_t subject, double x, double y, bool second)
+static void look_exactly(struct turn *t, uint32_t subject, struct cells_place at, bool second)
 {
     const struct cells *c = &t->s->cells;
     const struct cells_cell *cells[CELLS_AROUND];
-    uint32_t n = cells_around(c, x, y, cells);
+    uint32_t n = cells_around(c, at, cells);
 
     for (uint32_t k = 0; k < n; k++) {
         for (uint32_t i = 0; i < cells[k]->n; i++) {
@@ -345,10 +345,8 @@ static void look_exactly(struct turn *t, uint32_t subject, double x, double y, b
 
 static void look_jumper(struct turn *t, uint32_t subject)
 {
-    const struct places *p = &t->s->places;
-
-    look_exactly(t, subject, t->e->x[subject], t->e->y[subject], false);
-    look_exactly(t, subject, p->old_x[subject], p->old_y[subject], true);
+    look_exactly(t, subject, place_now(t, subject), false);
+    look_exactly(t, subject, place_old(t, subject), true);
     for (uint32_t i = 0; i < t->f->n_jumpers; i++) {
         if (t->f->jumpers[i] != subject)
             found_exact(t, subject, t->f->jumpers[i]);

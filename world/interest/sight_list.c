@@ -15,17 +15,19 @@ struct look {
     struct sight *s;
     const struct entities *e;
     uint32_t viewer;
+    uint8_t scene;     /* of the viewer */
     double x, y;       /* of the viewer */
     double in2, keep2; /* R², (R + H)² */
     uint64_t *gone, *added;
     uint32_t kept, n_gone, n_added;
 };
 
-static double distance2(const struct look *l, uint32_t slot)
+/* In the viewer's scene, and so near? `reach2` is the square of the distance. */
+static bool is_near(const struct look *l, uint32_t slot, double reach2)
 {
     double dx = l->e->x[slot] - l->x, dy = l->e->y[slot] - l->y;
 
-    return dx * dx + dy * dy;
+    return dx * dx + dy * dy <= reach2 && l->e->scene[slot] == l->scene;
 }
 
 /* Move those who stay to the front of the list, and mark them. */
@@ -40,7 +42,7 @@ static void look_known(struct look *l)
         uint32_t slot = known_slot(key);
 
         if (l->e->id[slot] == known_id(key) && !(l->e->flags[slot] & ENTITY_DYING) &&
-            distance2(l, slot) <= l->keep2) {
+            is_near(l, slot, l->keep2)) {
             keys[l->kept++] = key;
             l->s->mark[slot] = l->s->mark_now;
         } else {
@@ -53,7 +55,7 @@ static void look_at(struct look *l, uint32_t slot)
 {
     if (slot == l->viewer || l->s->mark[slot] == l->s->mark_now)
         return;
-    if (!(l->e->flags[slot] & ENTITY_DYING) && distance2(l, slot) <= l->in2)
+    if (!(l->e->flags[slot] & ENTITY_DYING) && is_near(l, slot, l->in2))
         l->added[l->n_added++] = known_key(l->e->id[slot], slot);
 }
 
@@ -77,7 +79,7 @@ static void look_in_block(struct look *l)
 
 static void look_around(struct look *l, const struct grid *g)
 {
-    struct grid_box b = grid_around(g, l->x, l->y, l->s->rules.radius);
+    struct grid_box b = grid_around(g, l->scene, l->x, l->y, l->s->rules.radius);
 
     if (!g->linked) {
         look_in_block(l);
@@ -86,7 +88,7 @@ static void look_around(struct look *l, const struct grid *g)
     }
     for (uint32_t cy = b.cy0; cy <= b.cy1; cy++) {
         for (uint32_t cx = b.cx0; cx <= b.cx1; cx++)
-            look_cell(l, g, grid_index(g, cx, cy));
+            look_cell(l, g, grid_index(b.area, cx, cy));
     }
     known_sort(l->added, l->n_added);
 }
@@ -126,8 +128,13 @@ void sight_list_look(struct sight *s, struct entities *e, const struct grid *g,
                      struct arena *scratch, uint32_t viewer, uint32_t tick)
 {
     double reach = s->rules.radius + s->rules.hysteresis;
-    struct look l = {.s = s, .e = e, .viewer = viewer, .x = e->x[viewer], .y = e->y[viewer]};
-    struct grid_box near = grid_around(g, l.x, l.y, reach);
+    struct look l = {.s = s,
+                     .e = e,
+                     .viewer = viewer,
+                     .scene = e->scene[viewer],
+                     .x = e->x[viewer],
+                     .y = e->y[viewer]};
+    struct grid_box near = grid_around(g, l.scene, l.x, l.y, reach);
     uint32_t n = known_count(&s->known, viewer);
     size_t mark = scratch->used, most = ((size_t)n + e->alive_count) * sizeof(uint64_t);
 

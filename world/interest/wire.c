@@ -135,7 +135,7 @@ static uint32_t in_order(struct world *w, uint32_t *out)
 void wire_decide(struct world *w, const uint32_t *from)
 {
     struct entities *e = &w->entities;
-    struct grid *g = &w->scene.grid;
+    struct grid *g = &w->scenes.grid;
     uint32_t *order = arena_take(&w->scratch, ((size_t)e->dirty_count + 1) * sizeof(*order));
     uint32_t n, waiting = 0;
 
@@ -149,7 +149,7 @@ void wire_decide(struct world *w, const uint32_t *from)
         if (from) {
             cell = from[slot];
         } else if (e->flags[slot] & (ENTITY_MOVED | ENTITY_NEW)) {
-            to = grid_cell(g, e->x[slot], e->y[slot]);
+            to = grid_cell(g, e->scene[slot], e->x[slot], e->y[slot]);
             g->cell[slot] = to;
         }
         add_events(w, slot, cell, to, tell);

@@ -19,6 +19,7 @@ int entities_init(struct entities *e, uint32_t max)
     e->y = calloc(cap, sizeof(*e->y));
     e->dir = calloc(cap, sizeof(*e->dir));
     e->speed = calloc(cap, sizeof(*e->speed));
+    e->scene = calloc(cap, sizeof(*e->scene));
     e->id = calloc(cap, sizeof(*e->id));
     e->flags = calloc(cap, sizeof(*e->flags));
     e->seen_new = calloc(cap, sizeof(*e->seen_new));
@@ -30,9 +31,9 @@ int entities_init(struct entities *e, uint32_t max)
     e->dying = calloc(cap, sizeof(*e->dying));
     e->dirty = calloc(cap, sizeof(*e->dirty));
     e->dirty_at = calloc(cap, sizeof(*e->dirty_at));
-    if (!e->x || !e->y || !e->dir || !e->speed || !e->id || !e->flags || !e->seen_new || !e->told ||
-        !e->motion || !e->cold || !e->alive || !e->alive_at || !e->dirty || !e->dirty_at ||
-        !e->dying) {
+    if (!e->x || !e->y || !e->dir || !e->speed || !e->scene || !e->id || !e->flags ||
+        !e->seen_new || !e->told || !e->motion || !e->cold || !e->alive || !e->alive_at ||
+        !e->dirty || !e->dirty_at || !e->dying) {
         entities_fini(e);
         return E_NOMEM;
     }
@@ -46,6 +47,7 @@ void entities_fini(struct entities *e)
     free(e->y);
     free(e->dir);
     free(e->speed);
+    free(e->scene);
     free(e->id);
     free(e->flags);
     free(e->seen_new);
@@ -69,6 +71,9 @@ int entities_add(struct entities *e, const struct entity_birth *b, struct entity
         return err;
     ASSERT(b->id != 0);
     ASSERT(b->name.n <= PROTO_NAME_MAX);
+    ASSERT(b->scene < SCENES_MAX);
+    e->scene[slot] = (uint8_t)b->scene;
+    e->in_scene[b->scene]++;
     e->x[slot] = b->x;
     e->y[slot] = b->y;
     e->dir[slot] = 0;
@@ -104,6 +109,7 @@ void entities_remove(struct entities *e, struct entity_ref ref)
     last = e->alive[--e->alive_count];
     e->alive[e->alive_at[slot]] = last;
     e->alive_at[last] = e->alive_at[slot];
+    e->in_scene[e->scene[slot]]--;
     if (e->flags[slot] & ENTITY_NEW) {
         give_back(e, slot);
     } else {
@@ -129,6 +135,17 @@ bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *sl
 struct entity_ref entities_ref(const struct entities *e, uint32_t slot)
 {
     return (struct entity_ref){slot, e->slots.gen[slot]};
+}
+
+void entities_put(struct entities *e, uint32_t slot, uint32_t scene, double x, double y)
+{
+    ASSERT(scene < SCENES_MAX);
+    e->in_scene[e->scene[slot]]--;
+    e->in_scene[scene]++;
+    e->scene[slot] = (uint8_t)scene;
+    e->x[slot] = x;
+    e->y[slot] = y;
+    entities_mark(e, slot, ENTITY_MOVED);
 }
 
 void entities_mark(struct entities *e, uint32_t slot, uint8_t flags)

@@ -1,4 +1,5 @@
 /* world/state/entity.h: the entities of a world, in arrays by field, indexed by slot.
+ * An entity keeps its slot when it changes scene; places of two scenes are not to be compared.
  * Hot fields that a tick runs over lie in arrays of their own; the rest in `cold`. A bit says that
  * an entity is marked, a list says in what order. Pure. May touch: common, proto/limits,
  * world/ids, world/state. On trouble: full is E_FULL; stale refs are a normal answer.
@@ -45,6 +46,7 @@ struct entities {
     double *x, *y;            /* [cap] units */
     double *dir;              /* [cap] radians in [0, 2π) */
     double *speed;            /* [cap] units a second */
+    uint8_t *scene;           /* [cap] number of the scene it stands in */
     uint32_t *id;             /* [cap] 0: no entity */
     uint8_t *flags;           /* [cap] */
     uint32_t *seen_new;       /* [cap] the tick in which a viewer was last told of it by an add */
@@ -54,7 +56,8 @@ struct entities {
     uint32_t *alive;          /* [alive_count] slots, dense */
     uint32_t *alive_at;       /* [cap] index in alive */
     uint32_t alive_count;
-    uint32_t *dying; /* [dying_count] slots */
+    uint32_t in_scene[SCENES_MAX]; /* alive, by scene */
+    uint32_t *dying;               /* [dying_count] slots */
     uint32_t dying_count;
     /* [dirty_count] slots, each once, in the order they became so. Who ended stays listed until
      * the tick, without its ENTITY_DIRTY. */
@@ -72,6 +75,7 @@ struct entity_birth {
     uint8_t kind;
     struct span name; /* at most PROTO_NAME_MAX bytes; copied */
     struct session_ref session;
+    uint32_t scene; /* number, below SCENES_MAX */
     double x, y;
     struct mono now;
 };
@@ -86,5 +90,7 @@ void entities_bury(struct entities *e);
 /* Alive; not dying. */
 bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *slot);
 struct entity_ref entities_ref(const struct entities *e, uint32_t slot);
+/* Stand it elsewhere, in any scene; it is marked as moved. */
+void entities_put(struct entities *e, uint32_t slot, uint32_t scene, double x, double y);
 /* Put it on the dirty list, with further flags. */
 void entities_mark(struct entities *e, uint32_t slot, uint8_t flags);

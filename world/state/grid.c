@@ -14,27 +14,39 @@ static uint32_t cells_along(double length, double side)
     return n < GRID_SIDE_MAX ? (uint32_t)n : GRID_SIDE_MAX;
 }
 
-int grid_init(struct grid *g, const double bounds[4], double reach, bool linked, uint32_t cap)
+static struct grid_area measure(const double bounds[4], double reach, uint32_t first)
 {
+    struct grid_area a = {.x0 = bounds[0], .y0 = bounds[1], .first = first};
     double w = bounds[2] - bounds[0], h = bounds[3] - bounds[1];
     double longest = w > h ? w : h;
-    size_t cells;
 
     ASSERT(w > 0);
     ASSERT(h > 0);
+    a.side = longest / (GRID_SIDE_MAX - 1); /* the far rim needs one more */
+    if (a.side < reach)
+        a.side = reach;
+    a.per_side = 1 / a.side;
+    a.nx = cells_along(w, a.side);
+    a.ny = cells_along(h, a.side);
+    return a;
+}
+
+int grid_init(struct grid *g, const double bounds[][4], uint32_t scenes, double reach, bool linked,
+              uint32_t cap)
+{
+    size_t cells;
+
     ASSERT(reach > 0);
+    ASSERT(scenes >= 1);
+    ASSERT(scenes <= SCENES_MAX);
     memset(g, 0, sizeof(*g));
-    g->x0 = bounds[0];
-    g->y0 = bounds[1];
-    g->side = longest / (GRID_SIDE_MAX - 1); /* the far rim needs one more */
-    if (g->side < reach)
-        g->side = reach;
-    g->per_side = 1 / g->side;
-    g->nx = cells_along(w, g->side);
-    g->ny = cells_along(h, g->side);
+    for (uint32_t i = 0; i < scenes; i++) {
+        g->areas[i] = measure(bounds[i], reach, g->cells);
+        g->cells += g->areas[i].nx * g->areas[i].ny;
+    }
     g->cap = cap;
     g->linked = linked;
-    cells = (size_t)g->nx * g->ny;
+    cells = g->cells;
     g->cell = malloc(cap * sizeof(*g->cell));
     if (linked) {
         g->head = malloc(cells * sizeof(*g->head));
@@ -72,20 +84,24 @@ static uint32_t along(double v, double origin, double per_side, uint32_t n)
     return c < n - 1 ? (uint32_t)c : n - 1; /* above 0, cutting is floor */
 }
 
-uint32_t grid_cell(const struct grid *g, double x, double y)
+uint32_t grid_cell(const struct grid *g, uint32_t scene, double x, double y)
 {
-    return grid_index(g, along(x, g->x0, g->per_side, g->nx), along(y, g->y0, g->per_side, g->ny));
+    const struct grid_area *a = &g->areas[scene];
+
+    return grid_index(a, along(x, a->x0, a->per_side, a->nx), along(y, a->y0, a->per_side, a->ny));
 }
 
-struct grid_box grid_around(const struct grid *g, double x, double y, double reach)
+struct grid_box grid_around(const struct grid *g, uint32_t scene, double x, double y, double reach)
 {
+    const struct grid_area *a = &g->areas[scene];
     double r = reach + GRID_PAD;
 
     return (struct grid_box){
-        .cx0 = along(x - r, g->x0, g->per_side, g->nx),
-        .cy0 = along(y - r, g->y0, g->per_side, g->ny),
-        .cx1 = along(x + r, g->x0, g->per_side, g->nx),
-        .cy1 = along(y + r, g->y0, g->per_side, g->ny),
+        .area = a,
+        .cx0 = along(x - r, a->x0, a->per_side, a->nx),
+        .cy0 = along(y - r, a->y0, a->per_side, a->ny),
+        .cx1 = along(x + r, a->x0, a->per_side, a->nx),
+        .cy1 = along(y + r, a->y0, a->per_side, a->ny),
     };
 }
 
@@ -133,7 +149,7 @@ bool grid_touched(const struct grid *g, const struct grid_box *b, uint32_t tick)
 {
     for (uint32_t cy = b->cy0; cy <= b->cy1; cy++) {
         for (uint32_t cx = b->cx0; cx <= b->cx1; cx++) {
-            if (g->touched[grid_index(g, cx, cy)] == tick)
+            if (g->touched[grid_index(b->area, cx, cy)] == tick)
                 return true;
         }
     }

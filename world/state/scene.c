@@ -43,21 +43,6 @@ int scene_spawn_parse(const char *text, struct scene_spawn_rule *out)
     return 0;
 }
 
-int scene_init(struct scene *s, struct span name, const double bounds[4],
-               struct scene_spawn_rule spawn, double reach, bool linked, uint32_t cap)
-{
-    memset(s, 0, sizeof(*s));
-    s->name = name;
-    memcpy(s->bounds, bounds, sizeof(s->bounds));
-    s->spawn = spawn;
-    return grid_init(&s->grid, bounds, reach, linked, cap);
-}
-
-void scene_fini(struct scene *s)
-{
-    grid_fini(&s->grid);
-}
-
 bool scene_inside(const struct scene *s, double x, double y)
 {
     return x >= s->bounds[0] && x <= s->bounds[2] && y >= s->bounds[1] && y <= s->bounds[3];

@@ -1,13 +1,17 @@
-/* world/state/scene.h: one scene: its name, its bounds, its grid, where newcomers stand.
- * Pure. May touch: common, world/state. Source: DESIGN "Spawns".
+/* world/state/scene.h: one scene: its name, its bounds, its map, where newcomers stand.
+ * Pure. May touch: common, proto/limits, world/state. Source: DESIGN "Spawns".
  */
 #pragma once
 
 #include "common/rng.h"
 #include "common/span.h"
-#include "world/state/grid.h"
+#include "proto/limits.h"
 
-#define SCENE_DEFAULT "open" /* the default scene's name */
+#include <stdbool.h>
+
+#define SCENE_OPEN "open" /* the name of the open ground that is always there */
+
+struct map;
 
 enum scene_spawn { SCENE_SPAWN_LINE, SCENE_SPAWN_UNIFORM, SCENE_SPAWN_DISC };
 
@@ -17,19 +21,14 @@ struct scene_spawn_rule {
 };
 
 struct scene {
-    struct span name;
+    struct span name; /* borrowed */
     double bounds[4]; /* x0, y0, x1, y1, closed */
     struct scene_spawn_rule spawn;
-    struct grid grid;
+    const struct map *map; /* borrowed; NULL: open ground */
 };
 
 /* "line", "uniform" or "x,y,r" (finite, r >= 0). 0, or E_BAD. */
 int scene_spawn_parse(const char *text, struct scene_spawn_rule *out) MUST_CHECK;
-
-/* `name` is borrowed; `linked` as the grid's. E_NOMEM. */
-int scene_init(struct scene *s, struct span name, const double bounds[4],
-               struct scene_spawn_rule spawn, double reach, bool linked, uint32_t cap) MUST_CHECK;
-void scene_fini(struct scene *s);
 
 /* Finite and within the closed bounds? */
 bool scene_inside(const struct scene *s, double x, double y);
