@@ -61,7 +61,7 @@ Test(notice, a_cell_is_told_by_where_they_stand_now)
     uint32_t a = rig_join_at(r, "a", 1, 1), b = rig_join_at(r, "b", 2, 2);
     uint32_t c = rig_join_at(r, "c", 500, 500);
     struct notice_area cell = {.reach = NOTICE_CELL,
-                               .cell = grid_cell(&r->world->scene.grid, 500, 500)};
+                               .cell = grid_cell(&r->world->scenes.grid, 0, 500, 500)};
 
     rig_tick(r, 1);
     rig_move(r, b, 500, 501);

@@ -36,14 +36,16 @@ static uint32_t send(struct world *w, struct span body)
 static bool is_in(const struct world *w, const struct notice_area *to, uint32_t slot)
 {
     double x = w->entities.x[slot], y = w->entities.y[slot];
+    uint32_t scene = w->entities.scene[slot];
 
     switch (to->reach) {
     case NOTICE_ZONE:
-        return x >= to->rect[0] && y >= to->rect[1] && x <= to->rect[2] && y <= to->rect[3];
+        return scene == to->scene && x >= to->rect[0] && y >= to->rect[1] && x <= to->rect[2] &&
+               y <= to->rect[3];
     case NOTICE_CELL:
-        return grid_cell(&w->scene.grid, x, y) == to->cell;
+        return grid_cell(&w->scenes.grid, scene, x, y) == to->cell;
     default:
-        return true;
+        return scene == to->scene;
     }
 }
 

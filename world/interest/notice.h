@@ -20,11 +20,12 @@ enum notice_reach {
     NOTICE_EVERYBODY, /* all who are logged in, in the world or not */
     NOTICE_SCENE,
     NOTICE_ZONE, /* a rectangle of the scene, its edges included */
-    NOTICE_CELL  /* a cell of the scene's grid */
+    NOTICE_CELL  /* a cell of the grid, which is one scene's */
 };
 
 struct notice_area {
     enum notice_reach reach;
+    uint32_t scene; /* SCENE, ZONE: its number */
     double rect[4]; /* ZONE: x0, y0, x1, y1, units; x0 <= x1, y0 <= y1 */
     uint32_t cell;  /* CELL */
 };
