@@ -24,21 +24,29 @@ static uint32_t sessions_max(const struct world_config *c)
     return c->max_sessions ? (uint32_t)c->max_sessions : 2 * entities_max(c);
 }
 
-static int scenes_plan(const struct world_config *c, struct scenes_plan *out)
+static int scenes_init_all(struct world *w, char *why, size_t why_cap)
 {
-    *out = (struct scenes_plan){
+    const struct world_config *c = &w->config;
+    struct scenes_plan plan = {
         .bounds = {c->bounds[0], c->bounds[1], c->bounds[2], c->bounds[3]},
-        .maps = c->maps,
-        .n_maps = c->n_maps,
+        .maps = w->ops.maps,
+        .n_maps = w->ops.n_maps,
         .first = c->scene ? span_text(c->scene) : (struct span){0},
     };
-    return scene_spawn_parse(c->spawn, &out->spawn);
+    int err = scene_spawn_parse(c->spawn, &plan.spawn);
+
+    if (err == 0)
+        err = scenes_check(&plan, why, why_cap);
+    if (err == 0)
+        err = scenes_init(&w->scenes, &plan, c->aoi_radius + c->aoi_hysteresis,
+                          c->aoi_hysteresis > 0, 2 * entities_max(c));
+    return err;
 }
 
 int world_check(const struct world_config *c, char *why, size_t why_cap)
 {
     double reach = c->aoi_radius + c->aoi_hysteresis;
-    struct scenes_plan scenes;
+    struct scene_spawn_rule spawn;
 
     if (!(reach / c->quantum < PROTO_RADIUS_QUANTA)) {
         snprintf(why, why_cap,
@@ -55,7 +63,7 @@ int world_check(const struct world_config *c, char *why, size_t why_cap)
             return E_RANGE;
         }
     }
-    if (scenes_plan(c, &scenes) != 0) {
+    if (scene_spawn_parse(c->spawn, &spawn) != 0) {
         snprintf(why, why_cap, "-spawn: \"%s\": must be line, uniform or x,y,r", c->spawn);
         return E_RANGE;
     }
@@ -69,7 +77,7 @@ int world_check(const struct world_config *c, char *why, size_t why_cap)
                  4 * WORLD_ENTITIES_MAX);
         return E_RANGE;
     }
-    return scenes_check(&scenes, why, why_cap);
+    return 0;
 }
 
 static void job_ids(struct world *w, struct mono now)
@@ -87,19 +95,13 @@ static int rooms_init(struct world *w)
 {
     const struct world_config *c = &w->config;
     uint32_t max = entities_max(c), cap = 2 * max; /* see struct entities */
-    double reach = c->aoi_radius + c->aoi_hysteresis;
     struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis,
                                 c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S,
                                 (enum places_index)c->aoi_index};
     double bounds[SCENES_MAX][4];
-    struct scenes_plan scenes;
     const struct pack_code *packs;
     size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
 
-    if (scenes_plan(c, &scenes) != 0)
-        return E_RANGE;
-    if (scenes_init(&w->scenes, &scenes, reach, c->aoi_hysteresis > 0, cap) != 0)
-        return E_NOMEM;
     scenes_bounds(&w->scenes, bounds);
     if (entities_init(&w->entities, max) != 0 ||
         id_pool_init(&w->ids, max + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
@@ -130,20 +132,20 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
 
     if (err != 0)
         return err;
+    snprintf(why, why_cap, "%s", err_text(E_NOMEM));
     w = calloc(1, sizeof(*w));
-    if (!w) {
-        snprintf(why, why_cap, "%s", err_text(E_NOMEM));
+    if (!w)
         return E_NOMEM;
-    }
     w->config = *c;
     w->ops = *ops;
     w->motion =
         (struct motion_rules){c->max_speed, (double)c->move_burst_ns / (double)CLOCK_NS_PER_S};
     w->dir_epsilon = c->dir_epsilon * WORLD_PI / 180;
     rng_init(&w->rng, c->seed);
-    err = rooms_init(w);
+    err = scenes_init_all(w, why, why_cap);
+    if (err == 0)
+        err = rooms_init(w);
     if (err != 0) {
-        snprintf(why, why_cap, "%s", err_text(err));
         world_destroy(w);
         return err;
     }

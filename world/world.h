@@ -31,29 +31,29 @@ struct world_config {
     double aoi_hysteresis; /* units; >= 0 */
     int aoi_index;         /* enum places_index */
     int64_t tick_ns;
-    double max_speed;              /* units a second; > 0 */
-    int64_t move_burst_ns;         /* 0: no cap */
-    uint64_t update_interval;      /* ticks */
-    double move_epsilon;           /* units */
-    double dir_epsilon;            /* degrees */
-    double quantum;                /* units; > 0 */
-    uint64_t max_entities;         /* 0: WORLD_ENTITIES_MAX */
-    uint64_t max_sessions;         /* 0: twice the entities */
-    uint64_t max_pairs;            /* known pairs, in keys of the block */
-    uint64_t session_requests;     /* of a session in one tick; 0: off */
-    const char *spawn;             /* line, uniform or x,y,r */
-    double bounds[4];              /* x0, y0, x1, y1 units */
-    const char *scene;             /* where one enters who names none; NULL or "": the open one */
-    const struct map *const *maps; /* [n_maps] a scene each; borrowed for the world's life */
-    uint32_t n_maps;
+    double max_speed;          /* units a second; > 0 */
+    int64_t move_burst_ns;     /* 0: no cap */
+    uint64_t update_interval;  /* ticks */
+    double move_epsilon;       /* units */
+    double dir_epsilon;        /* degrees */
+    double quantum;            /* units; > 0 */
+    uint64_t max_entities;     /* 0: WORLD_ENTITIES_MAX */
+    uint64_t max_sessions;     /* 0: twice the entities */
+    uint64_t max_pairs;        /* known pairs, in keys of the block */
+    uint64_t session_requests; /* of a session in one tick; 0: off */
+    const char *spawn;         /* line, uniform or x,y,r */
+    double bounds[4];          /* x0, y0, x1, y1 units */
+    const char *scene;         /* where one enters who names none; NULL or "": the open ground */
     uint64_t seed;
 };
 
-/* What the core asks of outside. */
+/* What the core has, and asks, from outside. */
 struct world_ops {
     outbox_drain_fn *drain;         /* link frames to send */
     int64_t (*clock_ns)(void *arg); /* for the phases' times only; NULL: not timed */
     void *arg;
+    const struct map *const *maps; /* [n_maps] a scene each; borrowed for the world's life */
+    uint32_t n_maps;
 };
 
 /* Where a viewer's batches go: what of its session a tick needs, side by side for all. */
@@ -114,7 +114,8 @@ struct world {
 /* Check the rules that hold between flags; `why` gets the line without newline, naming the flag.
  * 0 or E_RANGE. */
 int world_check(const struct world_config *c, char *why, size_t why_cap) MUST_CHECK;
-/* All memory is taken here. 0, E_RANGE (see world_check), E_NOMEM. */
+/* All memory is taken here. 0, E_RANGE (see world_check; or maps that do not go together), E_NOMEM.
+ */
 int world_create(const struct world_config *c, const struct world_ops *ops, struct world **out,
                  char *why, size_t why_cap) MUST_CHECK;
 void world_destroy(struct world *w); /* NULL is fine */

@@ -78,6 +78,8 @@ const struct opt world_opts_table[] = {
      .help = "the scene: x0,y0,x1,y1, edges included"},
     {.name = "spawn", .type = OPT_TEXT, .offset = CORE(spawn), .def = "line", .unit = "",
      .help = "where newcomers stand: line, uniform, or a disc x,y,r"},
+    {.name = "scene", .type = OPT_TEXT, .offset = CORE(scene), .def = "", .unit = "",
+     .help = "where those enter who name no scene; not set, on open ground"},
     {.name = "seed", .type = OPT_UINT, .offset = CORE(seed), .def = "1", .unit = "",
      .help = "of all randomness; the same seed and inputs give the same world"},
     {.name = "resume-window", .type = OPT_DURATION, .offset = EDGE(resume_window_ns), .def = "0s",
