@@ -43,6 +43,17 @@ void hist_add(struct hist *h, uint64_t value)
     h->bucket[bucket_of(value)]++;
 }
 
+void hist_add_many(struct hist *h, uint64_t value, uint64_t times)
+{
+    if (times == 0)
+        return;
+    h->count += times;
+    h->sum += value * times;
+    if (value > h->max)
+        h->max = value;
+    h->bucket[bucket_of(value)] += times;
+}
+
 uint64_t hist_quantile(const struct hist *h, double q)
 {
     if (h->count == 0)

@@ -17,6 +17,8 @@ struct hist {
 
 /* `value` in any one unit, ns by custom. */
 void hist_add(struct hist *h, uint64_t value);
+/* The same value so many times. */
+void hist_add_many(struct hist *h, uint64_t value, uint64_t times);
 /* The value below which `q` (0..1) of all lie, from a bucket's upper edge, never above max;
  * 0 where nothing was recorded. */
 uint64_t hist_quantile(const struct hist *h, double q);

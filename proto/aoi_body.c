@@ -69,11 +69,11 @@ static size_t put_double(uint8_t *out, double v)
     return 9;
 }
 
-/* [cmd, 0, {tick: .., key: [..]}] up to the array's elements. */
-static size_t put_head(uint8_t *out, uint8_t cmd, uint32_t tick, const char *key, size_t key_len,
-                       uint32_t count)
+/* [cmd, 0, {tick: .., key: [..]}] up to the array's elements; `keys` in the map. */
+static size_t put_head(uint8_t *out, uint8_t cmd, uint8_t keys, uint32_t tick, const char *key,
+                       size_t key_len, uint32_t count)
 {
-    const uint8_t begin[] = {0x93, cmd, 0, 0x82, 0xa4, 't', 'i', 'c', 'k'};
+    const uint8_t begin[] = {0x93, cmd, 0, (uint8_t)(0x80 | keys), 0xa4, 't', 'i', 'c', 'k'};
     size_t n = sizeof(begin);
 
     memcpy(out, begin, sizeof(begin));
@@ -84,14 +84,14 @@ static size_t put_head(uint8_t *out, uint8_t cmd, uint32_t tick, const char *key
     return n + put_array(out + n, count);
 }
 
-size_t aoi_body_add_head(uint8_t *out, uint32_t tick, uint32_t count)
+size_t aoi_body_add_head(uint8_t *out, uint32_t tick, uint32_t count, bool hidden)
 {
-    return put_head(out, CMD_AOI_ADD, tick, "entities", 8, count);
+    return put_head(out, CMD_AOI_ADD, hidden ? 3 : 2, tick, "entities", 8, count);
 }
 
 size_t aoi_body_remove_head(uint8_t *out, uint32_t tick, uint32_t count)
 {
-    return put_head(out, CMD_AOI_REMOVE, tick, "ids", 3, count);
+    return put_head(out, CMD_AOI_REMOVE, 2, tick, "ids", 3, count);
 }
 
 size_t aoi_body_id(uint8_t *out, uint32_t id)
@@ -120,4 +120,12 @@ size_t aoi_body_entity(uint8_t *out, const struct message_entity *e)
     n += put_double(out + n, e->dir);
     n += put_double(out + n, e->speed);
     return n;
+}
+
+size_t aoi_body_hidden(uint8_t *out, uint32_t hidden)
+{
+    static const uint8_t key[] = {0xa6, 'h', 'i', 'd', 'd', 'e', 'n'};
+
+    memcpy(out, key, sizeof(key));
+    return sizeof(key) + put_uint(out + sizeof(key), hidden);
 }

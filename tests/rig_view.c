@@ -210,10 +210,14 @@ static bool take_add(struct rig_view *v, const struct message *m, size_t bytes, 
 {
     if (!batch_frame(v, RIG_PHASE_ADD, m->aoi_add.tick, bytes, now))
         return false;
-    if (m->aoi_add.count == 0)
+    if (m->aoi_add.count == 0 && !m->aoi_add.has_hidden)
         return breach(v, "an AoiAdd of nobody");
-    if (m->aoi_add.has_hidden)
+    if (m->aoi_add.has_hidden && !v->capped)
         return breach(v, "hidden, without a cap");
+    if (m->aoi_add.has_hidden && m->aoi_add.hidden == v->hidden)
+        return breach(v, "hidden told twice: %u", v->hidden);
+    if (m->aoi_add.has_hidden)
+        v->hidden = m->aoi_add.hidden;
     for (uint32_t i = 0; i < m->aoi_add.count; i++)
         if (!take_entity(v, &m->aoi_add.entities[i]))
             return false;
@@ -276,6 +280,7 @@ static void enter(struct rig_view *v, const struct message *m)
     v->count = 0;
     v->went_count = 0;
     v->tick = 0;
+    v->hidden = 0;
     v->phase = RIG_PHASE_NONE;
 }
 

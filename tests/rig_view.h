@@ -26,6 +26,8 @@ enum rig_phase { RIG_PHASE_NONE, RIG_PHASE_REMOVE, RIG_PHASE_ADD, RIG_PHASE_MOVE
 struct rig_view {
     bool inside;               /* between EnterResp and LeaveResp */
     uint32_t self;             /* own id; 0: never entered */
+    bool capped;               /* it may be told how many are hidden */
+    uint32_t hidden;           /* as last told; 0 at EnterResp */
     double quantum, max_speed; /* of EnterResp */
     struct rig_known *known;   /* [count] ascending by id */
     uint32_t count, cap;

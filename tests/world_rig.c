@@ -323,6 +323,7 @@ uint32_t rig_open(struct rig *r, uint32_t link)
     s->link = link;
     s->sid = at + 1;
     s->first = s->last = RIG_NONE;
+    s->view.capped = r->world->config.aoi_max > 0;
     if (at == r->n_sessions)
         r->n_sessions++;
     struct span_writer w = span_writer_of(r->frame, LINK_FRAME_MAX);

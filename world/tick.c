@@ -74,6 +74,7 @@ void tick_run(struct world *w, struct mono now)
     fanout_tell(w);
     sight_settle(&w->sight, &w->entities);
     entities_bury(&w->entities);
+    ages_fold(&w->ages);
     phase_end(w, PHASE_FANOUT, &at);
     arena_rewind(&w->scratch, 0);
     if (w->ops.clock_ns)

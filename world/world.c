@@ -2,6 +2,7 @@
 #include "world/world.h"
 
 #include "common/err.h"
+#include "world/interest/soft.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -43,16 +44,34 @@ static int scenes_init_all(struct world *w, char *why, size_t why_cap)
     return err;
 }
 
+/* The radius within which somebody is seen at all. */
+static double sight_radius(const struct world_config *c)
+{
+    struct soft_rules rules;
+    char why[128];
+
+    if (soft_rules_of(c, &rules, why, sizeof(why)) != 0)
+        return c->aoi_radius;
+    return rules.radius[rules.n_tiers - 1];
+}
+
 int world_check(const struct world_config *c, char *why, size_t why_cap)
 {
-    double reach = c->aoi_radius + c->aoi_hysteresis;
+    double reach = sight_radius(c) + c->aoi_hysteresis;
     struct scene_spawn_rule spawn;
+    struct soft_rules soft;
+    char reason[128];
 
+    if (soft_rules_of(c, &soft, reason, sizeof(reason)) != 0) {
+        snprintf(why, why_cap, "-aoi-tiers: \"%s\": %s", c->aoi_tiers, reason);
+        return E_RANGE;
+    }
     if (!(reach / c->quantum < PROTO_RADIUS_QUANTA)) {
         snprintf(why, why_cap,
-                 "-aoi-radius: %g with -aoi-hysteresis %g must stay below %g units, which is %d "
+                 "%s: %g with -aoi-hysteresis %g must stay below %g units, which is %d "
                  "times -quantum",
-                 c->aoi_radius, c->aoi_hysteresis, PROTO_RADIUS_QUANTA * c->quantum,
+                 c->aoi_tiers && c->aoi_tiers[0] ? "-aoi-tiers" : "-aoi-radius",
+                 reach - c->aoi_hysteresis, c->aoi_hysteresis, PROTO_RADIUS_QUANTA * c->quantum,
                  PROTO_RADIUS_QUANTA);
         return E_RANGE;
     }

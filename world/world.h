@@ -10,6 +10,7 @@
 #include "common/rng.h"
 #include "proto/aoi_move.h"
 #include "proto/message.h"
+#include "world/interest/ages.h"
 #include "world/interest/events.h"
 #include "world/interest/lone.h"
 #include "world/interest/pack.h"
@@ -30,6 +31,10 @@ struct world_config {
     double aoi_radius;     /* units; > 0 */
     double aoi_hysteresis; /* units; >= 0 */
     int aoi_index;         /* enum places_index */
+    const char *aoi_tiers; /* "30:1,100:4"; NULL or "": off; else the last radius is aoi_radius */
+    uint64_t aoi_refresh;  /* ticks; 0 and 1: at every tick */
+    uint64_t aoi_max;      /* entities a viewer knows; 0: off */
+    uint64_t viewer_bytes; /* of records, a tick; 0: off */
     int64_t tick_ns;
     double max_speed;          /* units a second; > 0 */
     int64_t move_burst_ns;     /* 0: no cap */
@@ -106,6 +111,7 @@ struct world {
     struct world_metrics metrics;
     struct hist phase_ns[PHASE_COUNT];
     struct hist tick_ns;
+    struct ages ages; /* of what viewers were told */
 };
 
 /* Scratch: the diffs of a tick, and what one viewer's batch needs of each entity beside them. */

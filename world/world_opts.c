@@ -6,24 +6,26 @@
 
 #include "common/err.h"
 #include "common/io/http.h"
+#include "world/interest/soft.h"
 
 #include <inttypes.h>
 
 #define EDGE(f) offsetof(struct world_options, f)
 #define CORE(f) offsetof(struct world_options, core.f)
 
-#define DAY_S        86400.0 /* no wait is longer */
-#define TICK_MAX_MS  10000
-#define TICKS_MAX    72000 /* an hour at 50 ms */
-#define QUANTUM_MIN  (1.0 / 65536)
-#define QUANTUM_MAX  1024
-#define SPEED_MAX    1e9
-#define PLACE_MAX    1e9 /* of the scene's bounds */
-#define SESSIONS_MAX (4.0 * WORLD_ENTITIES_MAX)
-#define PAIRS_MIN    1024
-#define PAIRS_MAX    (1ULL << 36)
-#define REQUESTS_MAX 1000000000
-#define QUEUE_MAX    (1ULL << 34)
+#define DAY_S            86400.0 /* no wait is longer */
+#define TICK_MAX_MS      10000
+#define TICKS_MAX        72000 /* an hour at 50 ms */
+#define QUANTUM_MIN      (1.0 / 65536)
+#define QUANTUM_MAX      1024
+#define SPEED_MAX        1e9
+#define PLACE_MAX        1e9 /* of the scene's bounds */
+#define SESSIONS_MAX     (4.0 * WORLD_ENTITIES_MAX)
+#define PAIRS_MIN        1024
+#define PAIRS_MAX        (1ULL << 36)
+#define REQUESTS_MAX     1000000000
+#define VIEWER_BYTES_MAX (1ULL << 24)
+#define QUEUE_MAX        (1ULL << 34)
 /* A drain of the outbox is one write, so a smaller limit would close a link that is well. */
 #define QUEUE_HARD_MIN OUTBOX_BYTES
 #define QUEUE_SOFT_MIN 65536
@@ -59,6 +61,18 @@ const struct opt world_opts_table[] = {
      .unit = "", .choices = PLACES_INDEX_WORDS,
      .help = "how viewers find who is near: large blocks, the nine cells around, or the four cells "
              "around a quadrant; all with the same results"},
+    {.name = "aoi-tiers", .type = OPT_TEXT, .offset = CORE(aoi_tiers), .def = "", .unit = "",
+     .help = "rings of sight as radius:ticks, both ascending, such as 30:1,100:4,240:20; who stands "
+             "further out is told of more seldom; the last radius takes the place of -aoi-radius"},
+    {.name = "aoi-refresh", .type = OPT_UINT, .offset = CORE(aoi_refresh), .def = "1",
+     .unit = "ticks", .min = 1, .max = TICKS_MAX,
+     .help = "who is in sight is looked up this often; those known are told of at every tick"},
+    {.name = "aoi-max", .type = OPT_UINT, .offset = CORE(aoi_max), .def = "0", .unit = "",
+     .min = 1, .max = WORLD_ENTITIES_MAX, .zero_off = true,
+     .help = "entities that a viewer knows at most: the nearest; it is told how many more there are"},
+    {.name = "viewer-bytes", .type = OPT_BYTES, .offset = CORE(viewer_bytes), .def = "0",
+     .unit = "bytes", .min = SOFT_BYTES_MIN, .max = VIEWER_BYTES_MAX, .zero_off = true,
+     .help = "bytes of moves that a viewer is told in a tick; the rest waits its turn"},
     {.name = "max-speed", .type = OPT_REAL, .offset = CORE(max_speed), .def = "12",
      .unit = "units/s", .min = 1e-6, .max = SPEED_MAX, .help = "how fast an entity may move"},
     {.name = "move-burst", .type = OPT_DURATION, .offset = CORE(move_burst_ns), .def = "1s",

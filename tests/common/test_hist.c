@@ -86,6 +86,16 @@ Test(hist, how_many_are_at_most_counts_to_the_edge_of_a_bucket)
     cr_assert_eq(hist_at_most(&h, UINT64_MAX), 3);
 }
 
+Test(hist, the_same_value_many_times_is_as_often_recorded)
+{
+    static struct hist one, many;
+    for (int i = 0; i < 77; i++)
+        hist_add(&one, 19);
+    hist_add_many(&many, 19, 77);
+    hist_add_many(&many, 1u << 30, 0);
+    cr_assert_eq(memcmp(&one, &many, sizeof one), 0);
+}
+
 Test(hist, merging_is_recording_both_and_clearing_forgets)
 {
     static struct hist a, b, both;

@@ -77,7 +77,9 @@ Test(aoi_body, adds_are_what_message_write_writes)
         m.aoi_add.tick = number(&rng);
         m.aoi_add.count = counts[rng_below(&rng, ARRAY_LEN(counts))];
         m.aoi_add.entities = list;
-        size_t n = aoi_body_add_head(got, m.aoi_add.tick, m.aoi_add.count);
+        m.aoi_add.has_hidden = rng_below(&rng, 2) == 0;
+        m.aoi_add.hidden = number(&rng);
+        size_t n = aoi_body_add_head(got, m.aoi_add.tick, m.aoi_add.count, m.aoi_add.has_hidden);
         cr_assert_leq(n, AOI_BODY_HEAD_MAX);
         for (uint32_t k = 0; k < m.aoi_add.count; k++) {
             memset(names[k], 'a' + (int)(k % 26), PROTO_NAME_MAX);
@@ -93,6 +95,11 @@ Test(aoi_body, adds_are_what_message_write_writes)
             size_t one = aoi_body_entity(got + n, &list[k]);
             cr_assert_leq(one, PROTO_ENTITY_BYTES_MAX);
             n += one;
+        }
+        if (m.aoi_add.has_hidden) {
+            size_t hidden = aoi_body_hidden(got + n, m.aoi_add.hidden);
+            cr_assert_leq(hidden, AOI_BODY_HIDDEN_MAX);
+            n += hidden;
         }
         check(&m, n);
     }

@@ -6,7 +6,7 @@
  */
 #include "world/interest/fanout.h"
 
-#include "proto/aoi_body.h"
+#include "world/interest/batch.h"
 #include "world/interest/pause.h"
 #include "world/interest/wire.h"
 
@@ -70,103 +70,6 @@ static bool knows_living(const struct world *w, uint64_t key)
     return w->entities.id[known_slot(key)] == known_id(key);
 }
 
-static void put_removes(struct world *w, const uint64_t *keys, uint32_t n)
-{
-    const uint32_t most = (PROTO_BATCH_MAX - AOI_BODY_HEAD_MAX) / AOI_BODY_ID_MAX;
-
-    for (uint32_t at = 0, some; at < n; at += some) {
-        uint8_t *body, *end;
-
-        some = n - at < most ? n - at : most;
-        body = outbox_room(&w->outbox, AOI_BODY_HEAD_MAX + (size_t)some * AOI_BODY_ID_MAX);
-        end = body + aoi_body_remove_head(body, w->tick, some);
-        for (uint32_t i = 0; i < some; i++)
-            end += aoi_body_id(end, known_id(keys[at + i]));
-        outbox_put(&w->outbox, (size_t)(end - body));
-    }
-    w->metrics.aoi_removes += n;
-}
-
-static struct message_entity entity_message(const struct entities *e, uint32_t slot)
-{
-    const struct entity_cold *c = &e->cold[slot];
-
-    return (struct message_entity){
-        .id = e->id[slot],
-        .kind = c->kind,
-        .name = span_of(c->name, c->name_len),
-        .x = e->x[slot],
-        .y = e->y[slot],
-        .dir = e->dir[slot],
-        .speed = e->speed[slot],
-    };
-}
-
-static void put_adds(struct world *w, const uint64_t *keys, uint32_t n)
-{
-    const uint32_t most = (PROTO_BATCH_MAX - AOI_BODY_HEAD_MAX) / PROTO_ENTITY_BYTES_MAX;
-
-    for (uint32_t at = 0, some; at < n; at += some) {
-        uint8_t *body, *end;
-
-        some = n - at < most ? n - at : most;
-        body = outbox_room(&w->outbox, AOI_BODY_HEAD_MAX + (size_t)some * PROTO_ENTITY_BYTES_MAX);
-        end = body + aoi_body_add_head(body, w->tick, some);
-        for (uint32_t i = 0; i < some; i++) {
-            struct message_entity m = entity_message(&w->entities, known_slot(keys[at + i]));
-
-            end += aoi_body_entity(end, &m);
-        }
-        outbox_put(&w->outbox, (size_t)(end - body));
-    }
-    w->metrics.aoi_adds += n;
-}
-
-/* Records, laid in place in the outbox. */
-struct records {
-    struct world *w;
-    uint8_t *body; /* where the body began; NULL: none is begun */
-    uint8_t *at, *end;
-    uint32_t previous; /* id */
-    uint32_t n;
-    bool wide;
-};
-
-/* Begin a body for up to `n` records. */
-static void records_begin(struct records *r, uint32_t n)
-{
-    size_t most = (size_t)n * AOI_MOVE_RECORD_MAX;
-
-    r->wide = most > UINT16_MAX;
-    if (most > PROTO_BATCH_MAX - AOI_MOVE_HEAD(true))
-        most = PROTO_BATCH_MAX - AOI_MOVE_HEAD(true);
-    r->body = outbox_room(&r->w->outbox, most + AOI_MOVE_HEAD(r->wide));
-    r->at = r->body + AOI_MOVE_HEAD(r->wide);
-    r->end = r->at + most;
-    r->previous = 0;
-}
-
-static void records_end(struct records *r)
-{
-    const uint8_t *first = r->body + AOI_MOVE_HEAD(r->wide);
-
-    if (r->at == first)
-        return;
-    aoi_move_head(r->body, r->w->tick, (size_t)(r->at - first), r->wide);
-    outbox_put(&r->w->outbox, (size_t)(r->at - r->body));
-}
-
-static inline void records_put(struct records *r, uint32_t id, const struct aoi_move_tail *t)
-{
-    if ((size_t)(r->end - r->at) < AOI_MOVE_RECORD_MAX) { /* full: another body */
-        records_end(r);
-        records_begin(r, UINT32_MAX);
-    }
-    r->at += aoi_move_put_wide(r->at, id, r->previous, t);
-    r->previous = id;
-    r->n++;
-}
-
 /* Lay what is told of each candidate of a block, once for all its viewers. */
 static void block_lay(struct world *w, const struct sight_block *block)
 {
@@ -193,7 +96,7 @@ static void block_lay(struct world *w, const struct sight_block *block)
 }
 
 /* Records of those who stay, by mask. */
-static void staying_by_mask(struct records *r, const struct sight_result *result)
+static void staying_by_mask(struct batch_records *r, const struct sight_result *result)
 {
     const struct pack_list *l = &r->w->fan.list;
     const uint32_t words = (result->block->n + 63) / 64;
@@ -207,14 +110,14 @@ static void staying_by_mask(struct records *r, const struct sight_result *result
         for (uint64_t bits = result->stay[i] & l->told[i]; bits != 0; bits &= bits - 1) {
             const uint32_t j = i * 64 + (uint32_t)__builtin_ctzll(bits);
 
-            records_put(r, l->ids[j], &l->tails[j]);
+            batch_records_put(r, l->ids[j], &l->tails[j]);
         }
     }
 }
 
 /* Records of those who stay, by the viewer's list. `past`: what it was told before its batches
  * paused, unlike the others; NULL: the same as they. */
-static void staying_by_list(struct records *r, const struct sight_result *result,
+static void staying_by_list(struct batch_records *r, const struct sight_result *result,
                             struct pause_cursor *past)
 {
     struct world *w = r->w;
@@ -234,15 +137,15 @@ static void staying_by_list(struct records *r, const struct sight_result *result
             struct aoi_move_tail own = wire_tail(&w->entities.told[slot].wire, tell);
 
             if (tell != 0 && !(tell & EVENT_TELL_FAR))
-                records_put(r, known_id(keys[i]), &own);
+                batch_records_put(r, known_id(keys[i]), &own);
         } else if (w->tells[slot].len != 0 && !w->jumped[slot]) {
-            records_put(r, known_id(keys[i]), &w->tells[slot]);
+            batch_records_put(r, known_id(keys[i]), &w->tells[slot]);
         }
     }
 }
 
 /* Records of those who stay and moved, by name. */
-static void staying_movers(struct records *r, const struct sight_result *result)
+static void staying_movers(struct batch_records *r, const struct sight_result *result)
 {
     const struct world *w = r->w;
 
@@ -250,22 +153,22 @@ static void staying_movers(struct records *r, const struct sight_result *result)
         uint32_t slot = result->movers[i];
 
         if (w->tells[slot].len != 0 && !w->jumped[slot])
-            records_put(r, w->entities.id[slot], &w->tells[slot]);
+            batch_records_put(r, w->entities.id[slot], &w->tells[slot]);
     }
 }
 
 static void put_staying(struct world *w, const struct sight_result *r, struct pause_cursor *past)
 {
-    struct records records = {.w = w};
+    struct batch_records records = {.w = w};
 
-    records_begin(&records, r->movers ? r->n_movers : w->sight.count[r->viewer]);
+    batch_records_begin(&records, r->movers ? r->n_movers : w->sight.count[r->viewer]);
     if (r->block)
         staying_by_mask(&records, r);
     else if (r->movers)
         staying_movers(&records, r);
     else
         staying_by_list(&records, r, past);
-    records_end(&records);
+    batch_records_end(&records);
     w->metrics.aoi_moves += records.n;
 }
 
@@ -445,9 +348,9 @@ static void tell_viewer(void *arg, const struct sight_result *r)
     if (past || w->n_jumped > 0)
         d = with_jumped(w, r, past);
     if (d.n_gone > 0)
-        put_removes(w, d.gone, d.n_gone);
+        batch_removes(w, d.gone, d.n_gone);
     if (d.n_added > 0)
-        put_adds(w, d.added, d.n_added);
+        batch_adds(w, d.added, d.n_added);
     if (past)
         pause_cursor_start(&cursor, w, r->viewer);
     put_staying(w, r, past);

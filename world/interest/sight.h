@@ -83,6 +83,8 @@ struct sight_view {
     const uint64_t *stay;
 };
 
+struct soft;
+
 struct sight {
     struct sight_rules rules;
     struct places places;
@@ -116,6 +118,8 @@ struct sight {
     bool by_movers;        /* this tick, or the last one, was looked at by movers */
     uint32_t few_share;    /* as it is where so many times those who changed are no more than all;
                             * 0: always, where it can be */
+
+    struct soft *soft; /* world/interest/soft: knows instead of all this; NULL: it does not */
 
     uint64_t pairs;                   /* known now */
     uint64_t added, removed, cleared; /* since the start: added - removed - cleared = pairs */

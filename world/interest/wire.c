@@ -76,6 +76,8 @@ static uint8_t settle(struct world *w, uint32_t slot, bool *waits)
         *waits = true;
         return 0;
     }
+    if (tell != 0 && !w->sight.soft)
+        ages_add(&w->ages, 0, t->pending_since ? w->tick - t->pending_since : 0, 1);
     t->pending_since = 0;
     if (fresh || tell != 0)
         *t = (struct entity_told){now, e->x[slot], e->y[slot], e->dir[slot], 0};
