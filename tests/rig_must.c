@@ -55,6 +55,13 @@ void rig_turn(struct rig *r, uint32_t s, double x, double y, double dir, double 
     moved(r, s, rig_send_turn(r, s, x, y, dir, speed), x, y);
 }
 
+void rig_walk(struct rig *r, uint32_t s, double x, double y, bool path)
+{
+    const struct message *m = must(r, s, rig_send_walk(r, s, x, y, path), CMD_WALK_RESP);
+    if (m->walk_resp.x != x || m->walk_resp.y != y)
+        rig_fail("WalkResp of another goal: %.17g, %.17g", m->walk_resp.x, m->walk_resp.y);
+}
+
 void rig_say(struct rig *r, uint32_t s, const char *text)
 {
     must(r, s, rig_send_say(r, s, text), CMD_SAY_RESP);

@@ -91,6 +91,10 @@ static void learn(struct rig *r, struct rig_session *s, const struct message *m)
         s->x = m->move_resp.x;
         s->y = m->move_resp.y;
     }
+    if (m->cmd == CMD_MOVE_FAIL) {
+        s->x = m->move_fail.x;
+        s->y = m->move_fail.y;
+    }
     if (r->lax || m->seq == 0)
         return;
     if (m->seq != s->answered + 1 || m->seq > s->sent)
@@ -202,6 +206,9 @@ struct world_config rig_config(void)
         .tick_ns = 50 * CLOCK_NS_PER_MS,
         .max_speed = 12,
         .move_burst_ns = CLOCK_NS_PER_S,
+        .walk_step_ns = 500 * CLOCK_NS_PER_MS,
+        .tile_ns = 320 * CLOCK_NS_PER_MS,
+        .walk_max_tiles = 2,
         .update_interval = 2,
         .move_epsilon = 0.05,
         .dir_epsilon = 1,
@@ -422,6 +429,15 @@ uint32_t rig_send_move(struct rig *r, uint32_t s, double x, double y)
     struct message m = {.cmd = CMD_MOVE_REQ};
     m.move_req.x = x;
     m.move_req.y = y;
+    return rig_send(r, s, &m);
+}
+
+uint32_t rig_send_walk(struct rig *r, uint32_t s, double x, double y, bool path)
+{
+    struct message m = {.cmd = CMD_WALK_REQ};
+    m.walk_req.x = x;
+    m.walk_req.y = y;
+    m.walk_req.path = path;
     return rig_send(r, s, &m);
 }
 

@@ -37,7 +37,7 @@ struct rig_session {
     uint64_t sid;
     uint32_t sent, answered; /* seq of the last request, of the last answer */
     uint32_t id;             /* of EnterResp; before that, of LoginResp */
-    double x, y;             /* of the last EnterResp or MoveResp */
+    double x, y;             /* of the last EnterResp, MoveResp or MoveFail */
     bool closed;             /* by the world */
     uint32_t close_code;
     char close_reason[LINK_TEXT_MAX + 1];
@@ -121,6 +121,7 @@ uint32_t rig_send_login(struct rig *r, uint32_t s, const char *name);
 uint32_t rig_send_nil(struct rig *r, uint32_t s, uint32_t cmd);
 uint32_t rig_send_move(struct rig *r, uint32_t s, double x, double y);
 uint32_t rig_send_turn(struct rig *r, uint32_t s, double x, double y, double dir, double speed);
+uint32_t rig_send_walk(struct rig *r, uint32_t s, double x, double y, bool path);
 uint32_t rig_send_say(struct rig *r, uint32_t s, const char *text);
 
 /* --- time ------------------------------------------------------------------------------------ */
@@ -154,6 +155,8 @@ uint32_t rig_enter(struct rig *r, uint32_t s);
 void rig_leave(struct rig *r, uint32_t s);
 void rig_move(struct rig *r, uint32_t s, double x, double y);
 void rig_turn(struct rig *r, uint32_t s, double x, double y, double dir, double speed);
+/* WalkResp, with the goal as it was asked for. */
+void rig_walk(struct rig *r, uint32_t s, double x, double y, bool path);
 void rig_say(struct rig *r, uint32_t s, const char *text);
 /* Open on link 0, log in and enter. Returns the session. */
 uint32_t rig_join(struct rig *r, const char *name);

@@ -1,6 +1,7 @@
 /* world/tick.c: see the header. */
 #include "world/tick.h"
 
+#include "world/command/router.h"
 #include "world/interest/fanout.h"
 #include "world/interest/pause.h"
 #include "world/interest/wire.h"
@@ -65,6 +66,8 @@ void tick_run(struct world *w, struct mono now)
     w->now = now;
     w->metrics.ticks++;
     schedule_run(&w->schedule, w, w->tick, now);
+    cmd_walk_tick(w, now);
+    phase_end(w, PHASE_WALK, &at);
     from = grid_phase(w);
     phase_end(w, PHASE_GRID, &at);
     sight_phase(w);

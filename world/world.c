@@ -82,6 +82,11 @@ int world_check(const struct world_config *c, char *why, size_t why_cap)
             return E_RANGE;
         }
     }
+    if (c->walk_speed > c->max_speed) {
+        snprintf(why, why_cap, "-walk-speed: %g must not be above -max-speed %g", c->walk_speed,
+                 c->max_speed);
+        return E_RANGE;
+    }
     if (scene_spawn_parse(c->spawn, &spawn) != 0) {
         snprintf(why, why_cap, "-spawn: \"%s\": must be line, uniform or x,y,r", c->spawn);
         return E_RANGE;
@@ -117,12 +122,21 @@ static int rooms_init(struct world *w)
     struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis,
                                 c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S,
                                 (enum places_index)c->aoi_index};
+    struct walkers_rules walk = {
+        .gait = (enum walkers_gait)c->walk,
+        .speed = c->walk_speed > 0 ? c->walk_speed : c->max_speed,
+        .tick_ns = c->tick_ns,
+        .tile = 1,
+        .step_ns = c->walk_step_ns,
+        .tile_ns = c->tile_ns,
+        .max_tiles = (uint32_t)c->walk_max_tiles,
+    };
     double bounds[SCENES_MAX][4];
     const struct pack_code *packs;
     size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
 
     scenes_bounds(&w->scenes, bounds);
-    if (entities_init(&w->entities, max) != 0 ||
+    if (entities_init(&w->entities, max) != 0 || walkers_init(&w->walkers, &walk, cap) != 0 ||
         id_pool_init(&w->ids, max + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
         sight_init(&w->sight, rules, bounds, w->scenes.n, cap, c->max_pairs) != 0 ||
@@ -192,6 +206,7 @@ void world_destroy(struct world *w)
     sight_fini(&w->sight);
     sessions_fini(&w->sessions);
     id_pool_fini(&w->ids);
+    walkers_fini(&w->walkers);
     entities_fini(&w->entities);
     scenes_fini(&w->scenes);
     free(w);
@@ -204,6 +219,7 @@ void world_gauges(struct world *w)
     m->sessions = w->sessions.slots.live;
     m->sessions_logged = w->sessions.logged;
     m->entities = w->entities.alive_count;
+    m->walkers = w->walkers.n;
     m->links = w->sessions.links_slots.live;
     m->aoi_known = w->sight.pairs;
     m->sight_deferred = w->sight.deferred;
@@ -227,6 +243,8 @@ static void validate_entity(const struct world *w, uint32_t slot)
     ASSERT(e->scene[slot] < w->scenes.n);
     ASSERT(scene_inside(&w->scenes.list[e->scene[slot]], e->x[slot], e->y[slot]));
     ASSERT((w->scenes.grid.cell[slot] == GRID_NONE) == ((e->flags[slot] & ENTITY_NEW) != 0));
+    ASSERT(!walkers_has(&w->walkers, slot) ||
+           w->walkers.walks[w->walkers.at[slot] - 1].slot == slot);
     ASSERT(w->tells[slot].len == 0);
     ASSERT(w->jumped[slot] == 0);
     for (uint32_t i = 1; i < known_count(&w->sight.known, slot); i++)

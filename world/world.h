@@ -21,6 +21,7 @@
 #include "world/state/entity.h"
 #include "world/state/id_pool.h"
 #include "world/state/scenes.h"
+#include "world/state/walkers.h"
 #include "world/world_metrics.h"
 
 /* Ids beyond -max-entities that may be resting at one time. */
@@ -38,6 +39,11 @@ struct world_config {
     int64_t tick_ns;
     double max_speed;          /* units a second; > 0 */
     int64_t move_burst_ns;     /* 0: no cap */
+    int walk;                  /* enum walkers_gait */
+    double walk_speed;         /* units a second; 0: max_speed */
+    int64_t walk_step_ns;      /* of the tile gait */
+    int64_t tile_ns;           /* time that a tile takes */
+    uint64_t walk_max_tiles;   /* of a step, along each axis */
     uint64_t update_interval;  /* ticks */
     double move_epsilon;       /* units */
     double dir_epsilon;        /* degrees */
@@ -79,7 +85,7 @@ struct world_fan {
     struct pack_code code;
 };
 
-enum world_phase { PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANOUT, PHASE_COUNT };
+enum world_phase { PHASE_WALK, PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANOUT, PHASE_COUNT };
 
 struct world {
     struct world_config config;
@@ -90,6 +96,7 @@ struct world {
     struct rng rng;
     struct scenes scenes;
     struct entities entities;
+    struct walkers walkers;
     struct id_pool ids;
     struct sessions sessions;
     struct world_route *routes; /* [entities.cap] of who is a viewer */

@@ -15,6 +15,8 @@
 
 #define DAY_S            86400.0 /* no wait is longer */
 #define TICK_MAX_MS      10000
+#define WALK_STEP_MAX_MS 60000
+#define WALK_TILES_MAX   1024
 #define TICKS_MAX        72000 /* an hour at 50 ms */
 #define QUANTUM_MIN      (1.0 / 65536)
 #define QUANTUM_MAX      1024
@@ -78,6 +80,20 @@ const struct opt world_opts_table[] = {
     {.name = "move-burst", .type = OPT_DURATION, .offset = CORE(move_burst_ns), .def = "1s",
      .unit = "s", .min = 0.001, .max = DAY_S, .zero_off = true,
      .help = "time at most for which an entity may catch up moving"},
+    {.name = "walk", .type = OPT_CHOICE, .offset = CORE(walk), .def = "straight", .unit = "",
+     .choices = WALKERS_GAIT_WORDS,
+     .help = "how the world walks an entity: straight each tick, or tiles along both axes each step"},
+    {.name = "walk-speed", .type = OPT_REAL, .offset = CORE(walk_speed), .def = "0",
+     .unit = "units/s", .min = 1e-6, .max = SPEED_MAX, .zero_off = true,
+     .help = "how fast it walks one straight; 0 is -max-speed"},
+    {.name = "walk-step", .type = OPT_DURATION, .offset = CORE(walk_step_ns), .def = "500ms",
+     .unit = "ms", .min = 1, .max = WALK_STEP_MAX_MS, .help = "-walk=tile: time between two steps"},
+    {.name = "tile-ms", .type = OPT_DURATION, .offset = CORE(tile_ns), .def = "320ms",
+     .unit = "ms", .min = 1, .max = WALK_STEP_MAX_MS,
+     .help = "-walk=tile: time a tile takes; a step leads one tile and those that fit in its time"},
+    {.name = "walk-max-tiles", .type = OPT_UINT, .offset = CORE(walk_max_tiles), .def = "2",
+     .unit = "tiles", .min = 1, .max = WALK_TILES_MAX,
+     .help = "-walk=tile: tiles of a step at most along each axis, however late it comes"},
     {.name = "update-interval", .type = OPT_UINT, .offset = CORE(update_interval), .def = "2",
      .unit = "ticks", .min = 1, .max = TICKS_MAX, .zero_off = true,
      .help = "ticks that a change below both epsilons may wait at most"},

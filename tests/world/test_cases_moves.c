@@ -1,5 +1,5 @@
-/* tests/world/test_cases_moves.c: cases from the field on moves and speed: A16, B07 to B09.
- * C09 stands in test_router.c. May touch: tests/world_rig.
+/* tests/world/test_cases_moves.c: cases from the field on moves and speed: A16, B07 to B09, walks
+ * too. C09 stands in test_router.c. May touch: tests/world_rig.
  */
 #include "tests/leak.h"
 #include "tests/world_rig.h"
@@ -198,6 +198,31 @@ Test(cases, b08_a_diagonal_is_as_long_as_it_is)
     TEST_NO_LEAKS();
 }
 
+/* What a walker covers in its ticks is what a mover may in that time, on the diagonal too. */
+Test(cases, b08_a_walk_on_the_diagonal_is_as_long_as_it_is)
+{
+    static const int gaits[] = {WALKERS_STRAIGHT, WALKERS_TILE};
+    for (size_t i = 0; i < ARRAY_LEN(gaits); i++) {
+        struct world_config c = rig_config();
+        c.walk = gaits[i];
+        c.max_speed = 5; /* below the 4 √2 of two tiles on both axes in half a second */
+        struct rig *r = rig_create(&c);
+        uint32_t v = rig_join(r, "v"), s = rig_join(r, "s");
+        rig_pass(r, 1200 * MS);
+        rig_tick(r, 1);
+        rig_walk(r, s, 16 + 20, 20, false);
+        for (int tick = 1; tick <= 60; tick++) {
+            rig_tick(r, 1);
+            const struct rig_known *k = rig_view_find(&r->sessions[v].view, r->sessions[s].id);
+            double seconds = 1.02 + 0.05 * tick; /* with what it had saved */
+            cr_assert_leq(hypot(k->x - 16, k->y), 5 * seconds + 1.0 / 32);
+        }
+        rig_refused(r, s, rig_send_move(r, s, 16 + 20, 20), PE_MOVE_SPEED);
+        rig_destroy(r);
+    }
+    TEST_NO_LEAKS();
+}
+
 /* --- B09 ------------------------------------------------------------------------------------- */
 
 Test(cases, b09_the_rim_is_inside_and_a_hair_beyond_is_not)
@@ -250,5 +275,36 @@ Test(cases, b09_sight_works_at_all_four_corners)
         cr_assert(rig_knows(r, v, p) && rig_knows(r, p, v));
     }
     rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
+Test(cases, b09_a_walk_beyond_the_rim_goes_to_the_rim)
+{
+    static const int gaits[] = {WALKERS_STRAIGHT, WALKERS_TILE};
+    static const double far[][2] = {{-1e6, 261}, {1e6, 261}, {1e6, -5}, {-1e6, -5}, {1e300, 128}};
+    for (size_t g = 0; g < ARRAY_LEN(gaits); g++) {
+        struct world_config c = rig_config();
+        double w = 64, h = 256;
+        c.walk = gaits[g];
+        c.walk_max_tiles = 100;
+        c.tile_ns = 10 * MS;
+        c.max_speed = 1e4;
+        memcpy(c.bounds, (double[4]){0, 0, w, h}, sizeof c.bounds);
+        struct rig *r = rig_create(&c);
+        uint32_t v = rig_join(r, "v"), s = rig_join(r, "s");
+        for (size_t i = 0; i < ARRAY_LEN(far); i++) {
+            double x = far[i][0] < 0 ? 0 : w, y = far[i][1] < 0 ? 0 : far[i][1] > h ? h : 128;
+            const struct message *m =
+                rig_answer(r, s, rig_send_walk(r, s, far[i][0], far[i][1], false));
+            cr_assert_eq(m->cmd, (uint32_t)CMD_WALK_RESP);
+            cr_assert(m->walk_resp.x == x && m->walk_resp.y == y);
+            rig_tick(r, 60);
+            rig_move(r, v, x, y);
+            rig_tick(r, 1);
+            const struct rig_known *k = rig_view_find(&r->sessions[v].view, r->sessions[s].id);
+            cr_assert(k && k->x == x && k->y == y, "it stands on the rim, and is seen there");
+        }
+        rig_destroy(r);
+    }
     TEST_NO_LEAKS();
 }

@@ -27,7 +27,7 @@ struct router_row {
 static const struct router_row router_rows[] = {
     {CMD_LOGIN_REQ, NEED_NEW, cmd_login},    {CMD_ENTER_REQ, NEED_OUTSIDE, cmd_enter},
     {CMD_LEAVE_REQ, NEED_INSIDE, cmd_leave}, {CMD_MOVE_REQ, NEED_INSIDE, cmd_move},
-    {CMD_SAY_REQ, NEED_INSIDE, cmd_say},
+    {CMD_SAY_REQ, NEED_INSIDE, cmd_say},     {CMD_WALK_REQ, NEED_INSIDE, cmd_walk},
 };
 
 static const struct router_row *row_find(uint32_t cmd)

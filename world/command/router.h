@@ -24,6 +24,12 @@ router_fn cmd_enter;
 router_fn cmd_leave;
 router_fn cmd_move;
 router_fn cmd_say;
+router_fn cmd_walk;
+
+/* Its walk, if any, is over, without a word. Returns whether it walked. */
+bool cmd_walk_end(struct world *w, uint32_t slot);
+/* Every walker's next step; who ends short of its goal is told. A phase of the tick. */
+void cmd_walk_tick(struct world *w, struct mono now);
 
 /* Take the session's entity out of the world, if it is there. */
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now);

@@ -30,6 +30,7 @@ static const uint64_t bounds_ns[] = {
 };
 
 static const char *const phase_labels[PHASE_COUNT] = {
+    [PHASE_WALK] = "phase=\"walk\"",     /* who is walked takes a step */
     [PHASE_GRID] = "phase=\"grid\"",     /* the dirty go to their cells */
     [PHASE_SIGHT] = "phase=\"sight\"",   /* who came into sight, who went */
     [PHASE_EVENTS] = "phase=\"events\"", /* what is told */

@@ -25,6 +25,13 @@ double motion_credit(const struct motion *m, const struct motion_rules *r, struc
     return credit;
 }
 
+double motion_reach(const struct motion *m, const struct motion_rules *r, struct mono now)
+{
+    double seconds = motion_credit(m, r, now) + PROTO_CREDIT_OVERDRAFT;
+
+    return seconds > 0 ? seconds * r->max_speed : 0;
+}
+
 bool motion_spend(struct motion *m, const struct motion_rules *r, double distance, struct mono now)
 {
     double credit = motion_credit(m, r, now);

@@ -23,6 +23,8 @@ struct motion_rules {
 void motion_start(struct motion *m, struct mono now);
 /* Seconds of credit at `now`. A `now` before `at` counts as `at`. */
 double motion_credit(const struct motion *m, const struct motion_rules *r, struct mono now);
+/* How far it may move now, units; >= 0. */
+double motion_reach(const struct motion *m, const struct motion_rules *r, struct mono now);
 /* May it move `distance` (units, >= 0) now? Spends the credit where it may; else nothing
  * changes. */
 bool motion_spend(struct motion *m, const struct motion_rules *r, double distance,
