@@ -144,3 +144,12 @@ bool http_head_find(const struct http_head *h, const char *name, struct span *va
             return true;
     return false;
 }
+
+uint32_t http_head_count(const struct http_head *h, const char *name)
+{
+    struct span rest = h->fields, line, found, value;
+    uint32_t n = 0;
+    while (take_line(&rest, &line))
+        n += split_field(line, &found, &value) && same_name(found, name);
+    return n;
+}

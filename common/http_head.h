@@ -27,3 +27,6 @@ int http_head_read(struct span in, struct http_head *out, size_t *used) MUST_CHE
 /* The value of the first field of this name (lower case; letters match in either case), without
  * the blanks around it. */
 bool http_head_find(const struct http_head *h, const char *name, struct span *value);
+
+/* How many fields have this name (lower case). */
+uint32_t http_head_count(const struct http_head *h, const char *name);

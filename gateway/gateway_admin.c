@@ -64,9 +64,9 @@ static int page_ready(void *arg, FILE *to)
 }
 
 static const struct http_route routes[] = {
-    {"/metrics", METRICS_TYPE, page_metrics},
-    {"/healthz", PLAIN_TYPE, page_health},
-    {"/readyz", PLAIN_TYPE, page_ready},
+    {"/metrics", METRICS_TYPE, page_metrics, NULL},
+    {"/healthz", PLAIN_TYPE, page_health, NULL},
+    {"/readyz", PLAIN_TYPE, page_ready, NULL},
 };
 
 int gateway_admin_create(struct loop *l, const char *addr, struct crew *crew,

@@ -135,3 +135,5 @@ void message_write(struct span_writer *w, const struct message *m);
 /* A name as the contract wants it: 1 to 32 bytes of valid UTF-8 without control and direction
  * characters. */
 bool message_name_ok(struct span name);
+/* A text of 1 to PROTO_SAY_MAX bytes of which the same holds. */
+bool message_plain_ok(struct span text);

@@ -1,4 +1,4 @@
-/* proto/message_name.c: which names the contract lets through.
+/* proto/message_name.c: which names the contract lets through, and which announcements.
  * Pure. May touch: common, proto. Source: PROTOCOL.md, Framing.
  */
 #include "proto/message.h"
@@ -26,14 +26,22 @@ static uint32_t character(const uint8_t *p, size_t *n)
     return c;
 }
 
-bool message_name_ok(struct span name)
+static bool is_plain(struct span text)
 {
-    if (name.n == 0 || name.n > PROTO_NAME_MAX || !walk_utf8(name))
-        return false;
     size_t n;
-    for (size_t i = 0; i < name.n; i += n) {
-        if (refused(character(name.p + i, &n)))
+    for (size_t i = 0; i < text.n; i += n) {
+        if (refused(character(text.p + i, &n)))
             return false;
     }
     return true;
+}
+
+bool message_name_ok(struct span name)
+{
+    return name.n > 0 && name.n <= PROTO_NAME_MAX && walk_utf8(name) && is_plain(name);
+}
+
+bool message_plain_ok(struct span text)
+{
+    return text.n > 0 && text.n <= PROTO_SAY_MAX && walk_utf8(text) && is_plain(text);
 }

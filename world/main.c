@@ -46,7 +46,8 @@ struct program {
     struct ticker ticker;
     struct world_status status;
     struct world_admin *admin; /* NULL: off */
-    struct notify *notify;     /* NULL: no service manager */
+    struct admin_token token;
+    struct notify *notify; /* NULL: no service manager */
     struct edge_metrics metrics;
     struct hist tick_ns; /* tick and hand-over to the links */
     bool draining;
@@ -150,11 +151,17 @@ static void name_flag(const char *flag, char *why, size_t why_cap)
 
 static int start_admin(struct program *p, char *why, size_t why_cap)
 {
-    struct world_admin_view view = {p->world, p->link, &p->metrics, &p->tick_ns};
-    int err;
+    struct world_admin_view view = {p->world, p->link, &p->metrics, &p->tick_ns, &p->token};
+    int err = 0;
 
     if (p->options.admin[0] == '\0')
         return 0;
+    if (p->options.admin_token[0] != '\0')
+        err = admin_token_read(p->options.admin_token, &p->token, why, why_cap);
+    if (err != 0) {
+        name_flag("-admin-token", why, why_cap);
+        return err;
+    }
     err = world_admin_create(p->loop, p->options.admin, &view, &p->admin, why, why_cap);
     if (err != 0)
         name_flag("-admin", why, why_cap);

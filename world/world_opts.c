@@ -50,7 +50,11 @@ const struct opt world_opts_table[] = {
      .unit = "bytes", .min = QUEUE_HARD_MIN, .max = QUEUE_MAX, .zero_off = true,
      .help = "bytes queued for a gateway at most; past it its link is closed"},
     {.name = "admin", .type = OPT_TEXT, .offset = EDGE(admin), .def = "", .unit = "",
-     .help = "where operators find /metrics, /healthz and /readyz; a bare port is on 127.0.0.1"},
+     .help = "where operators find /metrics, /healthz, /readyz and /announce; a bare port is on "
+             "127.0.0.1"},
+    {.name = "admin-token", .type = OPT_TEXT, .offset = EDGE(admin_token), .def = "", .unit = "",
+     .help = "file whose first line operators must show to change something, as with /announce; "
+             "without it nothing can be changed"},
     {.name = "tick", .type = OPT_DURATION, .offset = CORE(tick_ns), .def = "50ms", .unit = "ms",
      .min = 1, .max = TICK_MAX_MS, .help = "time from one tick to the next"},
     {.name = "aoi-radius", .type = OPT_REAL, .offset = CORE(aoi_radius), .def = "30",
@@ -161,6 +165,10 @@ int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
     }
     if (o->admin[0] != '\0' && http_addr_read(o->admin, admin, &reason) != 0) {
         snprintf(why, why_cap, "-admin: \"%.80s\": %s", o->admin, reason);
+        return E_RANGE;
+    }
+    if (o->admin_token[0] != '\0' && o->admin[0] == '\0') {
+        snprintf(why, why_cap, "-admin-token: \"%.80s\": needs -admin", o->admin_token);
         return E_RANGE;
     }
     return world_check(&o->core, why, why_cap);

@@ -13,6 +13,7 @@ struct world_options {
     int role; /* always 0: the front door has chosen */
     const char *listen;
     const char *admin;        /* "": off */
+    const char *admin_token;  /* file; "": nothing can be changed */
     int64_t link_timeout_ns;  /* 0: off */
     uint64_t link_queue_soft; /* bytes; 0: off */
     uint64_t link_queue_hard; /* bytes; 0: off */

@@ -1,7 +1,8 @@
 /* common/io/http.c: a small HTTP/1.1 server for operators.
  *
- *   listener ─► visitor: bytes ─► common/http_head ─► route's page ─► stream_finish ─► gone
- *                 └── too late: 408 ────────────────────────────────┘
+ *   listener ─► visitor: bytes ─► common/http_head ─► route's page ──────► stream_finish ─► gone
+ *                 │                     └─ POST: its body ─► route's order ─┘
+ *                 └── too late: 408 ────────────────────────────────────────┘
  *
  * evhttp was weighed: in libevent 2.1 it bounds neither how many connections there are nor how
  * long a request may trickle, and offers no way to do so from outside.
@@ -38,10 +39,10 @@ struct http {
     struct http_counts counts;
 };
 
-/* keep_max: a longer piece without an end is refused before it is kept. */
+/* keep_max: what is longer is refused before it is kept. */
 static const struct stream_limits visitor_limits = {
     .queue_hard = HTTP_ANSWER_MAX,
-    .keep_max = HTTP_HEAD_MAX,
+    .keep_max = HTTP_HEAD_MAX + HTTP_BODY_MAX,
 };
 
 static const char *status_text(int status)
@@ -51,12 +52,20 @@ static const char *status_text(int status)
         return "OK";
     case 400:
         return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
     case 404:
         return "Not Found";
     case 405:
         return "Method Not Allowed";
     case 408:
         return "Request Timeout";
+    case 411:
+        return "Length Required";
+    case 413:
+        return "Content Too Large";
     case 431:
         return "Request Header Fields Too Large";
     case 500:
@@ -83,69 +92,154 @@ static void leave(struct visitor *v)
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
+/* What a status wants beside the usual fields. */
+static const char *more_fields(int status, const struct http_route *r)
+{
+    if (status == 401)
+        return "WWW-Authenticate: Bearer\r\n";
+    if (status != 405)
+        return "";
+    if (r->page && r->post)
+        return "Allow: GET, HEAD, POST\r\n";
+    return r->page ? "Allow: GET, HEAD\r\n" : "Allow: POST\r\n";
+}
+
+struct answer {
+    int status;
+    const struct http_route *route; /* with 405 */
+    const char *type;
+    struct span body;
+    bool head_only;
+};
+
 /* Queue head and body, and end politely: the peer reads them, however much it still sends. */
-static int answer(struct visitor *v, int status, const char *type, struct span body, bool head_only)
+static int answer(struct visitor *v, const struct answer *a)
 {
     char head[512];
     int n = snprintf(head, sizeof(head),
                      "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
                      "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
                      "Connection: close\r\n\r\n",
-                     status, status_text(status), type, body.n,
-                     status == 405 ? "Allow: GET, HEAD\r\n" : "");
+                     a->status, status_text(a->status), a->type, a->body.n,
+                     more_fields(a->status, a->route));
     ASSERT(n > 0);
     ASSERT((size_t)n < sizeof(head));
-    int err =
-        stream_write2(v->stream, span_of(head, (size_t)n), head_only ? span_of(NULL, 0) : body);
+    int err = stream_write2(v->stream, span_of(head, (size_t)n),
+                            a->head_only ? span_of(NULL, 0) : a->body);
     if (err == 0)
         stream_finish(v->stream, HTTP_READ_NS);
     return err;
 }
 
-static void refuse(struct visitor *v, int status, bool head_only)
+/* `r`: the route, with 405. */
+static void refuse(struct visitor *v, int status, const struct http_route *r, bool head_only)
 {
     char text[64];
     int n = snprintf(text, sizeof(text), "%d %s\n", status, status_text(status));
+    struct answer a = {status, r, PLAIN, span_of(text, (size_t)n), head_only};
     if (status != 408)
         v->owner->counts.refused++;
     /* A refusal fits in any queue; where memory has run out the peer gets an empty answer. */
-    if (answer(v, status, PLAIN, span_of(text, (size_t)n), head_only) != 0)
+    if (answer(v, &a) != 0)
         stream_finish(v->stream, HTTP_READ_NS);
 }
 
-static void show_page(struct visitor *v, const struct http_route *r, bool head_only)
+/* Have the route write its answer, to a page's or an order's request (`in` NULL: a page's). */
+static void show(struct visitor *v, const struct http_route *r, const struct http_order *in,
+                 bool head_only)
 {
     char *text = NULL;
     size_t n = 0;
+    void *arg = v->owner->config.arg;
     FILE *to = open_memstream(&text, &n);
-    int status = to ? r->page(v->owner->config.arg, to) : 500;
+    int status = !to ? 500 : in ? r->post(arg, in, to) : r->page(arg, to);
     bool failed = !to || ferror(to);
 
     if (to && fclose(to) != 0)
         failed = true;
-    if (failed || answer(v, status, r->type, span_of(text, n), head_only) != 0)
-        refuse(v, 500, head_only);
+    struct answer a = {status, r, r->type, span_of(text, n), head_only};
+    if (failed || answer(v, &a) != 0)
+        refuse(v, 500, NULL, head_only);
+    else if (status >= 400 && status <= 500)
+        v->owner->counts.refused++;
     else
         v->owner->counts.answered++;
     free(text);
 }
 
-static void respond(struct visitor *v, const struct http_head *head)
+static const struct http_route *route_find(const struct http *h, struct span path)
 {
-    const struct http *h = v->owner;
-    bool head_only = span_equal(head->method, span_text("HEAD"));
-
-    if (!head_only && !span_equal(head->method, span_text("GET"))) {
-        refuse(v, 405, false);
-        return;
-    }
     for (size_t i = 0; i < h->config.n_routes; i++) {
-        if (span_equal(head->path, span_text(h->config.routes[i].path))) {
-            show_page(v, &h->config.routes[i], head_only);
-            return;
-        }
+        if (span_equal(path, span_text(h->config.routes[i].path)))
+            return &h->config.routes[i];
     }
-    refuse(v, 404, head_only);
+    return NULL;
+}
+
+/* How long the body is. 0, or the status that refuses it: what two readers could measure in two
+ * ways is not measured. */
+static int body_length(const struct http_head *head, size_t *length)
+{
+    struct span text;
+
+    if (http_head_count(head, "transfer-encoding") > 0)
+        return http_head_count(head, "content-length") > 0 ? 400 : 411;
+    if (http_head_count(head, "content-length") > 1)
+        return 400;
+    if (!http_head_find(head, "content-length", &text))
+        return 411;
+    if (text.n == 0)
+        return 400;
+    *length = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] < '0' || text.p[i] > '9')
+            return 400;
+        if (*length <= HTTP_BODY_MAX)
+            *length = *length * 10 + (size_t)(text.p[i] - '0');
+    }
+    return *length <= HTTP_BODY_MAX ? 0 : 413;
+}
+
+/* A POST: `rest` is what came behind its head. False: more of its body has to come. */
+static bool take_order(struct visitor *v, const struct http_route *r, const struct http_head *head,
+                       struct span rest)
+{
+    struct http_order in = {.query = head->query};
+    size_t length = 0;
+    int refused = body_length(head, &length);
+
+    if (refused == 0 && http_head_count(head, "authorization") > 1)
+        refused = 400;
+    if (refused != 0) {
+        refuse(v, refused, NULL, false);
+        return true;
+    }
+    if (rest.n < length)
+        return false;
+    in.body = span_of(rest.p, length);
+    if (!http_head_find(head, "authorization", &in.authorization))
+        in.authorization = span_of(NULL, 0);
+    show(v, r, &in, false);
+    return true;
+}
+
+/* False: more of the request has to come. */
+static bool respond(struct visitor *v, const struct http_head *head, struct span rest)
+{
+    const struct http_route *r = route_find(v->owner, head->path);
+    bool head_only = span_equal(head->method, span_text("HEAD"));
+    bool get = head_only || span_equal(head->method, span_text("GET"));
+    bool post = span_equal(head->method, span_text("POST"));
+
+    if (!r)
+        refuse(v, 404, NULL, head_only);
+    else if (get && r->page)
+        show(v, r, NULL, head_only);
+    else if (post && r->post)
+        return take_order(v, r, head, rest);
+    else
+        refuse(v, 405, r, head_only);
+    return true;
 }
 
 /* --- visitors --------------------------------------------------------------------------------- */
@@ -159,14 +253,14 @@ static size_t on_data(void *arg, struct span bytes)
 
     if (err == E_SHORT && bytes.n < HTTP_HEAD_MAX)
         return 0;
-    loop_timer_cancel(v->timer);
     if (err == E_SHORT || used > HTTP_HEAD_MAX)
-        refuse(v, 431, false);
+        refuse(v, 431, NULL, false);
     else if (err != 0)
-        refuse(v, 400, false);
-    else
-        respond(v, &head);
-    /* What stands behind the head is a body, which neither method has, or a second request. */
+        refuse(v, 400, NULL, false);
+    else if (!respond(v, &head, span_of(bytes.p + used, bytes.n - used)))
+        return 0;
+    loop_timer_cancel(v->timer);
+    /* What stands behind it is a body that nobody asked for, or a second request. */
     return bytes.n;
 }
 
@@ -182,7 +276,7 @@ static void on_late(void *arg)
 {
     struct visitor *v = arg;
     v->owner->counts.late++;
-    refuse(v, 408, false);
+    refuse(v, 408, NULL, false);
 }
 
 static int visitor_create(struct http *h, int fd)

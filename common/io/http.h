@@ -1,17 +1,20 @@
-/* common/io/http.h: a small HTTP/1.1 server for operators: metrics, health.
- * A table of paths, answered to GET and HEAD; one request a connection. Its own listener, beside
- * whatever the process is for. Everything is bounded: connections, the bytes and the time of a
- * request, the bytes of an answer. May touch: common, common/io.
- * On trouble: 400, 404, 405, 408 or 431, or a connection that is not taken; each is counted.
+/* common/io/http.h: a small HTTP/1.1 server for operators: metrics, health, orders.
+ * A table of paths, answered to GET and HEAD, or to POST; one request a connection. Its own
+ * listener, beside whatever the process is for. Everything is bounded: connections, the bytes and
+ * the time of a request, the bytes of an answer. May touch: common, common/io.
+ * On trouble: 400, 404, 405, 408, 411, 413 or 431, or a connection that is not taken; each is
+ * counted.
  */
 #pragma once
 
 #include "common/io/loop.h"
+#include "common/span.h"
 
 #include <stdio.h>
 
 #define HTTP_CONNECTIONS_MAX 32                   /* at once; one more is closed at once */
-#define HTTP_HEAD_MAX        8192                 /* bytes of a request with its empty line */
+#define HTTP_HEAD_MAX        8192                 /* bytes of a head with its empty line */
+#define HTTP_BODY_MAX        4096                 /* bytes of a POST's body */
 #define HTTP_ANSWER_MAX      (8u << 20)           /* bytes */
 #define HTTP_REQUEST_NS      (5 * CLOCK_NS_PER_S) /* from connecting to the whole request */
 #define HTTP_READ_NS         (5 * CLOCK_NS_PER_S) /* for the answer to be read */
@@ -19,10 +22,21 @@
 /* Write the page to `to`; returns the status: 200 or 503. */
 typedef int http_page_fn(void *arg, FILE *to);
 
+/* What a POST brought; borrowed for the call. */
+struct http_order {
+    struct span query; /* behind '?', not decoded; empty where there is none */
+    struct span authorization;
+    struct span body;
+};
+
+/* Do as it says and write the answer to `to`; returns the status. */
+typedef int http_order_fn(void *arg, const struct http_order *in, FILE *to);
+
 struct http_route {
-    const char *path; /* "/metrics" */
-    const char *type; /* "text/plain; charset=utf-8" */
-    http_page_fn *page;
+    const char *path;    /* "/metrics" */
+    const char *type;    /* "text/plain; charset=utf-8" */
+    http_page_fn *page;  /* GET and HEAD; NULL: not for those */
+    http_order_fn *post; /* POST; NULL: not for that */
 };
 
 /* Borrowed until http_create returns, all but routes and arg: those for the server's life. */
@@ -36,8 +50,8 @@ struct http_config {
 
 /* Since the start. */
 struct http_counts {
-    uint64_t answered; /* by a page */
-    uint64_t refused;  /* with 400, 404, 405, 431 or 500 */
+    uint64_t answered; /* by a page, or an order that was carried out */
+    uint64_t refused;  /* with 400 to 500, whoever refused */
     uint64_t late;     /* requests that did not come in time */
     uint64_t full;     /* connections not taken */
 };

@@ -47,10 +47,20 @@ static int page_huge(void *arg, FILE *to)
     return 200;
 }
 
+static int order_echo(void *arg, const struct http_order *in, FILE *to)
+{
+    struct rig *r = arg;
+    r->calls++;
+    fprintf(to, "query=%.*s auth=%.*s body=%.*s.\n", (int)in->query.n, (const char *)in->query.p,
+            (int)in->authorization.n, (const char *)in->authorization.p, (int)in->body.n,
+            (const char *)in->body.p);
+    return in->body.n > 0 && in->body.p[0] == '!' ? 401 : 200;
+}
+
 static const struct http_route routes[] = {
-    {"/hello", "text/plain", page_hello},
-    {"/away", "text/plain", page_away},
-    {"/huge", "text/plain", page_huge},
+    {"/hello", "text/plain", page_hello, NULL},      {"/away", "text/plain", page_away, NULL},
+    {"/huge", "text/plain", page_huge, NULL},        {"/echo", "text/plain", NULL, order_echo},
+    {"/both", "text/plain", page_hello, order_echo},
 };
 
 static void rig_init(struct rig *r, int64_t request_ns)
@@ -142,6 +152,10 @@ Test(http, whatever_else_is_asked_is_refused_and_no_page_is_made)
         {"GET /hello/ HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "},
         {"GET /%68ello HTTP/1.1\r\n\r\n", "HTTP/1.1 404 "},
         {"POST /hello HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 405 "},
+        {"POST /nothing HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 404 "},
+        {"GET /echo HTTP/1.1\r\n\r\n", "HTTP/1.1 405 "},
+        {"HEAD /echo HTTP/1.1\r\n\r\n", "HTTP/1.1 405 "},
+        {"PUT /both HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc", "HTTP/1.1 405 "},
         {"get /hello HTTP/1.1\r\n\r\n", "HTTP/1.1 405 "},
         {"GET /hello HTTP/3\r\n\r\n", "HTTP/1.1 400 "},
         {"GET /hello HTTP/1.1\r\nbad\r\n\r\n", "HTTP/1.1 400 "},
@@ -154,6 +168,125 @@ Test(http, whatever_else_is_asked_is_refused_and_no_page_is_made)
         cr_expect(begins(ask(&r, cases[i].request), cases[i].reply), "case %zu: %s", i, r.reply);
     cr_expect_eq(r.calls, 0);
     cr_expect_eq(http_counted(r.http).refused, ARRAY_LEN(cases));
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+#define POST "POST /echo HTTP/1.1\r\n"
+
+Test(http, an_order_is_carried_out_with_all_that_came_with_it)
+{
+    struct rig r;
+
+    rig_init(&r, 0);
+    const char *reply = ask(&r, "POST /echo?a=b HTTP/1.1\r\nAuthorization: Bearer x\r\n"
+                                "Content-Length: 5\r\n\r\nhello");
+    cr_expect(begins(reply, "HTTP/1.1 200 OK\r\n"), "%s", reply);
+    cr_expect(strstr(reply, "\r\n\r\nquery=a=b auth=Bearer x body=hello.\n"), "%s", reply);
+    reply = ask(&r, POST "content-length: 0005\r\n\r\nhello and more");
+    cr_expect(strstr(reply, "body=hello.\n"), "%s", reply);
+    reply = ask(&r, POST "Content-Length: 0\r\n\r\n");
+    cr_expect(strstr(reply, "query= auth= body=.\n"), "%s", reply);
+    cr_expect(begins(ask(&r, "GET /both HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "));
+    cr_expect(begins(ask(&r, "POST /both HTTP/1.1\r\nContent-Length: 0\r\n\r\n"), "HTTP/1.1 200 "));
+    cr_expect_eq(r.calls, 5);
+    cr_expect_eq(http_counted(r.http).answered, 5);
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(http, an_order_that_its_room_refuses_is_counted_as_refused)
+{
+    struct rig r;
+
+    rig_init(&r, 0);
+    const char *reply = ask(&r, POST "Content-Length: 1\r\n\r\n!");
+    cr_expect(begins(reply, "HTTP/1.1 401 Unauthorized\r\n"), "%s", reply);
+    cr_expect(strstr(reply, "\r\nWWW-Authenticate: Bearer\r\n"));
+    cr_expect(strstr(reply, "body=!.\n"), "with the room's own words");
+    cr_expect_eq(http_counted(r.http).refused, 1);
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(http, a_405_names_what_is_allowed)
+{
+    struct rig r;
+
+    rig_init(&r, 0);
+    cr_expect(strstr(ask(&r, "POST /hello HTTP/1.1\r\n\r\n"), "\r\nAllow: GET, HEAD\r\n"));
+    cr_expect(strstr(ask(&r, "GET /echo HTTP/1.1\r\n\r\n"), "\r\nAllow: POST\r\n"));
+    cr_expect(strstr(ask(&r, "PUT /both HTTP/1.1\r\n\r\n"), "\r\nAllow: GET, HEAD, POST\r\n"));
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(http, an_order_whose_body_has_no_one_length_or_is_too_long_is_refused)
+{
+    static const struct {
+        const char *request, *reply;
+    } cases[] = {
+        {POST "\r\nhello", "HTTP/1.1 411 "},
+        {POST "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n", "HTTP/1.1 411 "},
+        {POST "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\na", "HTTP/1.1 400 "},
+        {POST "Content-Length: 1\r\nContent-Length: 1\r\n\r\na", "HTTP/1.1 400 "},
+        {POST "Content-Length:\r\n\r\na", "HTTP/1.1 400 "},
+        {POST "Content-Length: -1\r\n\r\na", "HTTP/1.1 400 "},
+        {POST "Content-Length: +1\r\n\r\na", "HTTP/1.1 400 "},
+        {POST "Content-Length: 1, 1\r\n\r\na", "HTTP/1.1 400 "},
+        {POST "Content-Length: 0x1\r\n\r\na", "HTTP/1.1 400 "},
+        {POST "Content-Length: 4097\r\n\r\n", "HTTP/1.1 413 "},
+        {POST "Content-Length: 18446744073709551617\r\n\r\na", "HTTP/1.1 413 "},
+        {POST "Authorization: a\r\nAuthorization: b\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 400 "},
+    };
+    struct rig r;
+
+    rig_init(&r, 0);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        cr_expect(begins(ask(&r, cases[i].request), cases[i].reply), "case %zu: %s", i, r.reply);
+    cr_expect_eq(r.calls, 0);
+    cr_expect_eq(http_counted(r.http).refused, ARRAY_LEN(cases));
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(http, the_longest_order_fits_beside_the_longest_head)
+{
+    struct rig r;
+    static char request[HTTP_HEAD_MAX + HTTP_BODY_MAX + 64];
+    int n = snprintf(request, sizeof(request), POST "Content-Length: %d\r\nX: ", HTTP_BODY_MAX);
+
+    rig_init(&r, 0);
+    memset(request + n, 'x', (size_t)(HTTP_HEAD_MAX - 4 - n));
+    memcpy(request + HTTP_HEAD_MAX - 4, "\r\n\r\n", 4);
+    memset(request + HTTP_HEAD_MAX, 'b', HTTP_BODY_MAX);
+    cr_expect(begins(ask(&r, request), "HTTP/1.1 200 "), "%.80s", r.reply);
+    cr_expect_eq(r.calls, 1);
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(http, an_orders_body_may_come_byte_by_byte_and_is_waited_for_no_longer_than_a_head)
+{
+    static const char request[] = POST "Content-Length: 5\r\n\r\nhello";
+    struct rig r;
+
+    rig_init(&r, 0);
+    int fd = dial(&r);
+    for (const char *p = request; *p; p++) {
+        char one[2] = {*p, '\0'};
+        http_ask_say(fd, one);
+        loop_turn(r.loop, 0);
+    }
+    cr_expect(strstr(hear(&r, fd), "body=hello."), "%s", r.reply);
+    cr_expect_eq(r.calls, 1);
+    rig_fini(&r);
+    rig_init(&r, 30 * CLOCK_NS_PER_MS);
+    fd = dial(&r);
+    http_ask_say(fd, POST "Content-Length: 5\r\n\r\nhell");
+    cr_expect(begins(hear(&r, fd), "HTTP/1.1 408 "), "%s", r.reply);
+    cr_expect_eq(r.calls, 0);
+    cr_expect_eq(http_counted(r.http).late, 1);
     rig_fini(&r);
     TEST_NO_LEAKS();
 }

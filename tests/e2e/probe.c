@@ -42,11 +42,10 @@ static struct sockaddr_in admin_of(const struct process *p)
     return in;
 }
 
-/* The whole answer to GET /metrics, NUL-terminated; lives until the next call. */
-static const char *scrape(const struct process *p)
+/* The whole answer, NUL-terminated; lives until the next call. */
+static const char *ask(const struct process *p, const char *request)
 {
     static char page[PAGE_MAX];
-    static const char ask[] = "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     struct sockaddr_in in = admin_of(p);
     struct timeval patience = {.tv_sec = PROCESS_PATIENCE_MS / 1000};
     size_t n = 0;
@@ -55,15 +54,37 @@ static const char *scrape(const struct process *p)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(fd, (struct sockaddr *)&in, sizeof(in)) != 0 ||
-        send(fd, ask, sizeof(ask) - 1, MSG_NOSIGNAL) < 0)
-        process_fail("no metrics of %s: %s", p->argv[1], strerror(errno));
+        send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
+        process_fail("no answer of %s: %s", p->argv[1], strerror(errno));
     while ((got = recv(fd, page + n, PAGE_MAX - 1 - n, 0)) > 0)
         n += (size_t)got;
     close(fd);
     page[n] = '\0';
-    if (got < 0 || !strstr(page, " 200 "))
+    if (got < 0)
+        process_fail("no answer of %s: %.80s", p->argv[1], page);
+    return page;
+}
+
+static const char *scrape(const struct process *p)
+{
+    const char *page = ask(p, "GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+
+    if (!strstr(page, " 200 "))
         process_fail("no metrics of %s: %.80s", p->argv[1], page);
     return page;
+}
+
+const char *probe_post(const struct process *p, const char *path, const char *token,
+                       const char *body)
+{
+    char request[2048];
+
+    snprintf(
+        request, sizeof(request),
+        "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %zu\r\n\r\n"
+        "%s",
+        path, token, strlen(body), body);
+    return ask(p, request);
 }
 
 static uint64_t value_in(const char *page, const char *series)

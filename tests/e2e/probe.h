@@ -18,3 +18,6 @@ void probe_await_most(const struct process *p, const char *series, uint64_t most
 
 /* Processor time it took so far, in both modes, milliseconds. */
 uint64_t probe_cpu_ms(const struct process *p);
+/* The whole answer to a POST at the operators' address; lives until the next call. */
+const char *probe_post(const struct process *p, const char *path, const char *token,
+                       const char *body);

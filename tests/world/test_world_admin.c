@@ -17,6 +17,7 @@ struct rig {
     struct world_options options;
     struct edge_metrics metrics;
     struct hist tick_ns;
+    struct admin_token token;
     struct world_link *link;
     struct world *world;
     struct world_admin *admin;
@@ -44,7 +45,7 @@ static void rig_init(struct rig *r)
     struct world_ops ops = {.drain = world_link_drain, .clock_ns = no_time, .arg = r->link};
     cr_assert_eq(world_create(&r->options.core, &ops, &r->world, why, sizeof(why)), 0, "%s", why);
     cr_assert_eq(world_link_listen(r->link, r->world, why, sizeof(why)), 0, "%s", why);
-    struct world_admin_view view = {r->world, r->link, &r->metrics, &r->tick_ns};
+    struct world_admin_view view = {r->world, r->link, &r->metrics, &r->tick_ns, &r->token};
     cr_assert_eq(world_admin_create(r->loop, "127.0.0.1:0", &view, &r->admin, why, sizeof(why)), 0,
                  "%s", why);
 }
@@ -65,6 +66,26 @@ static const char *get(struct rig *r, const char *path)
     snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
     http_ask(r->loop, world_admin_addr(r->admin), request, r->reply);
     return r->reply;
+}
+
+/* POST /announce with this token ("": none), query ("" or "?...") and body. */
+static const char *announce(struct rig *r, const char *token, const char *query, const char *body)
+{
+    char request[1024], field[128] = "";
+
+    if (token[0] != '\0')
+        snprintf(field, sizeof(field), "Authorization: Bearer %s\r\n", token);
+    snprintf(request, sizeof(request),
+             "POST /announce%s HTTP/1.1\r\n%sContent-Length: %zu\r\n\r\n%s", query, field,
+             strlen(body), body);
+    http_ask(r->loop, world_admin_addr(r->admin), request, r->reply);
+    return r->reply;
+}
+
+static bool says(const char *reply, const char *status, const char *text)
+{
+    return strncmp(reply + strlen("HTTP/1.1 "), status, strlen(status)) == 0 &&
+           strstr(reply, text) != NULL;
 }
 
 static void nobody(void *arg)
@@ -161,11 +182,70 @@ Test(world_admin, an_address_that_cannot_be_had_is_named)
     char why[256];
 
     rig_init(&r);
-    struct world_admin_view view = {r.world, r.link, &r.metrics, &r.tick_ns};
+    struct world_admin_view view = {r.world, r.link, &r.metrics, &r.tick_ns, &r.token};
     cr_expect_eq(
         world_admin_create(r.loop, world_admin_addr(r.admin), &view, &second, why, sizeof(why)),
         E_IO);
     cr_expect(strstr(why, world_admin_addr(r.admin)), "%s", why);
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+#define TOKEN "0123456789abcdef"
+
+static void set_token(struct rig *r)
+{
+    memcpy(r->token.text, TOKEN, strlen(TOKEN));
+    r->token.n = strlen(TOKEN);
+}
+
+Test(world_admin, without_a_token_nothing_can_be_changed)
+{
+    struct rig r;
+
+    rig_init(&r);
+    cr_expect(says(announce(&r, "", "", "hello"), "403 ", "-admin-token"), "%s", r.reply);
+    cr_expect(says(announce(&r, TOKEN, "", "hello"), "403 ", "-admin-token"), "%s", r.reply);
+    cr_expect_eq(r.world->metrics.announces, 0);
+    cr_expect_eq(r.metrics.orders_refused, 2);
+    cr_expect(says(get(&r, "/announce"), "405 ", "Allow: POST"), "%s", r.reply);
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(world_admin, an_announcement_needs_the_right_token)
+{
+    struct rig r;
+
+    rig_init(&r);
+    set_token(&r);
+    cr_expect(says(announce(&r, "", "", "hello"), "401 ", "WWW-Authenticate: Bearer"));
+    cr_expect(says(announce(&r, "0123456789abcdeg", "", "hello"), "401 ", "the token is wrong"));
+    cr_expect_eq(r.world->metrics.announces, 0);
+    cr_expect(says(announce(&r, TOKEN, "", "hello"), "200 ", "\r\n\r\n{\"told\":0}\n"), "%s",
+              r.reply);
+    cr_expect_eq(r.world->metrics.announces, 1);
+    rig_fini(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(world_admin, an_announcement_that_is_none_is_refused_with_a_sentence)
+{
+    struct rig r;
+
+    rig_init(&r);
+    set_token(&r);
+    cr_expect(says(announce(&r, TOKEN, "", ""), "400 ", "1 to 512 bytes"), "%s", r.reply);
+    cr_expect(says(announce(&r, TOKEN, "", "a\nb"), "400 ", "control"), "%s", r.reply);
+    cr_expect(says(announce(&r, TOKEN, "?zone=1", "a"), "400 ", "scene and rect"), "%s", r.reply);
+    cr_expect(says(announce(&r, TOKEN, "?rect=1,2,3", "a"), "400 ", "x0,y0,x1,y1"), "%s", r.reply);
+    cr_expect(says(announce(&r, TOKEN, "?scene=none", "a"), "404 ", "no such scene"), "%s",
+              r.reply);
+    cr_expect_eq(r.world->metrics.announces, 0);
+    cr_expect(says(announce(&r, TOKEN, "?scene=open&rect=-1,-1,1,1", "a"), "200 ", "told"));
+    world_link_finish(r.link, CLOCK_NS_PER_S, nobody, NULL);
+    cr_expect(says(announce(&r, TOKEN, "", "a"), "503 ", "ending"), "%s", r.reply);
+    cr_expect_eq(r.metrics.orders_refused, 6);
     rig_fini(&r);
     TEST_NO_LEAKS();
 }

@@ -211,3 +211,14 @@ Test(world_opts, a_hard_queue_limit_below_the_soft_one_is_refused)
             &o, (const char *const[ARGS_MAX]){"-link-queue-soft=65MiB", "-link-queue-hard=0"}, why),
         "%s", why);
 }
+
+Test(world_opts, a_token_for_operators_needs_their_listener)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    expect_refused("-admin-token=/etc/token", "-admin-token");
+    cr_expect(
+        starts_with(&o, (const char *const[ARGS_MAX]){"-admin=0", "-admin-token=/etc/token"}, why),
+        "%s", why);
+}

@@ -1,16 +1,21 @@
-/* world/edge/world_admin.c: what operators see: metrics and health.
- * May touch: common, common/io/http, the core's counters, world_link. On trouble: a page that
- * cannot be made is a 500 of http's.
+/* world/edge/world_admin.c: what operators see: metrics and health; and what they may do.
+ * May touch: common, common/io/http, the core's counters and inbox, world_link. On trouble: a page
+ * that cannot be made is a 500 of http's; an order that is refused says why in one sentence.
  */
 #include "world/edge/world_admin.h"
 
 #include "common/err.h"
 #include "common/io/http.h"
+#include "common/log.h"
 #include "proto/message.h"
+#include "world/command/inbox.h"
+#include "world/edge/announce.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define PLAIN_TYPE "text/plain; charset=utf-8"
+#define JSON_TYPE  "application/json"
 
 #define BUILD_NAME "aegis_build_info"
 #define BUILD_HELP "What runs here"
@@ -38,6 +43,7 @@ static const char *const phase_labels[PHASE_COUNT] = {
 };
 
 struct world_admin {
+    struct loop *loop;
     struct world_admin_view view;
     struct http *http;
 };
@@ -97,10 +103,76 @@ static int page_ready(void *arg, FILE *to)
     return ready ? 200 : 503;
 }
 
+/* --- orders ----------------------------------------------------------------------------------- */
+
+/* `why`: static text, without quotes. Returns the status. */
+static int refuse(struct world_admin *a, const char *order, int status, const char *why, FILE *to)
+{
+    a->view.metrics->orders_refused++;
+    log_often(LOG_WARN, "order refused order=%s status=%d: %s", order, status, why);
+    fprintf(to, "{\"error\":\"%s\"}\n", why);
+    return status;
+}
+
+/* May the world be changed by this request? NULL, or why not. */
+static const char *forbidden(const struct world_admin *a, const struct http_order *in, int *status)
+{
+    *status = 401;
+    switch (admin_token_check(a->view.token, in->authorization)) {
+    case ADMIN_TOKEN_OFF:
+        *status = 403;
+        return "nothing can be changed here: the world was started without -admin-token";
+    case ADMIN_TOKEN_MISSING:
+        return "this needs the field Authorization: Bearer with the token of -admin-token";
+    case ADMIN_TOKEN_WRONG:
+        return "the token is wrong";
+    case ADMIN_TOKEN_GOOD:
+        break;
+    }
+    *status = 503;
+    return world_link_listening(a->view.link) ? NULL : "the world is ending";
+}
+
+static const char *const area_words[] = {
+    [NOTICE_EVERYBODY] = "everybody",
+    [NOTICE_SCENE] = "scene",
+    [NOTICE_ZONE] = "zone",
+};
+
+static int order_announce(void *arg, const struct http_order *in, FILE *to)
+{
+    struct world_admin *a = arg;
+    struct world *w = a->view.world;
+    struct notice_area area = {.reach = NOTICE_EVERYBODY, .scene = w->scenes.first};
+    struct announce what;
+    int status;
+    const char *why = forbidden(a, in, &status);
+
+    if (why)
+        return refuse(a, "announce", status, why, to);
+    if (announce_read(in->query, in->body, &what, &why) != 0)
+        return refuse(a, "announce", 400, why, to);
+    if (what.has_scene && !scenes_find(&w->scenes, span_text(what.scene), &area.scene))
+        return refuse(a, "announce", 404, "there is no such scene", to);
+    if (what.has_scene)
+        area.reach = NOTICE_SCENE;
+    if (what.has_rect) {
+        area.reach = NOTICE_ZONE;
+        memcpy(area.rect, what.rect, sizeof(area.rect));
+    }
+    uint32_t told = inbox_announce(w, &area, what.text, loop_now(a->loop));
+    outbox_flush(&w->outbox);
+    log_line(LOG_INFO, "announced area=%s told=%" PRIu32 " bytes=%zu", area_words[area.reach], told,
+             what.text.n);
+    fprintf(to, "{\"told\":%" PRIu32 "}\n", told);
+    return 200;
+}
+
 static const struct http_route routes[] = {
-    {"/metrics", METRICS_TYPE, page_metrics},
-    {"/healthz", PLAIN_TYPE, page_health},
-    {"/readyz", PLAIN_TYPE, page_ready},
+    {"/metrics", METRICS_TYPE, page_metrics, NULL},
+    {"/healthz", PLAIN_TYPE, page_health, NULL},
+    {"/readyz", PLAIN_TYPE, page_ready, NULL},
+    {"/announce", JSON_TYPE, NULL, order_announce},
 };
 
 int world_admin_create(struct loop *l, const char *addr, const struct world_admin_view *v,
@@ -112,6 +184,7 @@ int world_admin_create(struct loop *l, const char *addr, const struct world_admi
         snprintf(why, why_cap, "%s", err_text(E_NOMEM));
         return E_NOMEM;
     }
+    a->loop = l;
     a->view = *v;
     struct http_config c = {
         .addr = addr,

@@ -1,13 +1,16 @@
-/* world/edge/world_admin.h: what operators see: metrics and health, on a listener of their own.
- *   /metrics   Prometheus text
- *   /healthz   200 while the loop turns
- *   /readyz    200 while gateways may connect, else 503
- * Reads the world between ticks and changes nothing. May touch: common, common/io/http, the core's
- * counters, world_link.
+/* world/edge/world_admin.h: what operators see and may do, on a listener of their own.
+ *   GET /metrics     Prometheus text
+ *   GET /healthz     200 while the loop turns
+ *   GET /readyz      200 while gateways may connect, else 503
+ *   POST /announce   a text to players (world/edge/announce); answers {"told":N}
+ * Reads the world between ticks. What changes something needs the token of -admin-token, and is
+ * refused where there is none. May touch: common, common/io/http, the core's counters and inbox,
+ * world_link.
  */
 #pragma once
 
 #include "common/io/loop.h"
+#include "world/edge/admin_token.h"
 #include "world/edge/edge_metrics.h"
 #include "world/edge/world_link.h"
 #include "world/world.h"
@@ -18,6 +21,7 @@ struct world_admin_view {
     struct world_link *link;
     struct edge_metrics *metrics;
     const struct hist *tick_ns; /* tick and hand-over to the links */
+    const struct admin_token *token;
 };
 
 struct world_admin;
