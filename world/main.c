@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/parts.h"
 #include "proto/message.h"
+#include "world/edge/map_tiled.h"
 #include "world/edge/ticker.h"
 #include "world/edge/world_admin.h"
 #include "world/edge/world_link.h"
@@ -42,7 +43,9 @@ struct program {
     struct loop_signal *on_term, *on_int;
     struct loop_timer *deadline; /* of the drain */
     struct world_link *link;
-    struct world *world;
+    struct map maps[OPT_LIST_MAX];
+    uint32_t n_maps;
+    struct world *world; /* borrows the maps */
     struct ticker ticker;
     struct world_status status;
     struct world_admin *admin; /* NULL: off */
@@ -113,6 +116,19 @@ static void on_signal(void *arg, int signo)
 }
 
 /* --- start and end ---------------------------------------------------------------------------- */
+
+static int load_maps(struct program *p, char *why, size_t why_cap)
+{
+    const struct opt_list *list = &p->options.maps;
+
+    for (uint64_t i = 0; i < list->n; i++) {
+        int err = map_tiled_load(list->text[i], p->options.tile_size, &p->maps[i], why, why_cap);
+        if (err != 0)
+            return err;
+        p->n_maps++;
+    }
+    return 0;
+}
 
 /* Everything that needs memory only. */
 static int build(struct program *p, char *why, size_t why_cap)
@@ -194,6 +210,8 @@ static void tear_down(struct program *p)
     ticker_fini(&p->ticker);
     world_link_destroy(p->link);
     world_destroy(p->world);
+    for (uint32_t i = 0; i < p->n_maps; i++)
+        map_fini(&p->maps[i]);
     notify_destroy(p->notify);
     loop_signal_destroy(p->on_int);
     loop_signal_destroy(p->on_term);
@@ -208,7 +226,11 @@ static int run(struct program *p)
 
     log_init("world", (enum log_level)p->options.log_level, (enum log_format)p->options.log_format);
     net_raise_descriptors();
-    err = build(p, why, sizeof(why));
+    err = load_maps(p, why, sizeof(why));
+    if (err != 0)
+        name_flag("-map", why, sizeof(why));
+    if (err == 0)
+        err = build(p, why, sizeof(why));
     if (err == 0)
         err = start(p, why, sizeof(why));
     if (err == 0) {

@@ -22,6 +22,8 @@
 #define QUANTUM_MAX      1024
 #define SPEED_MAX        1e9
 #define PLACE_MAX        1e9 /* of the scene's bounds */
+#define TILE_MIN         (1.0 / 64)
+#define TILE_MAX         4096
 #define SESSIONS_MAX     (4.0 * WORLD_ENTITIES_MAX)
 #define PAIRS_MIN        1024
 #define PAIRS_MAX        (1ULL << 36)
@@ -110,6 +112,10 @@ const struct opt world_opts_table[] = {
     {.name = "bounds", .type = OPT_RECT, .offset = CORE(bounds),
      .def = "-16384,-16384,16384,16384", .unit = "units", .min = -PLACE_MAX, .max = PLACE_MAX,
      .help = "the scene: x0,y0,x1,y1, edges included"},
+    {.name = "map", .type = OPT_LIST, .offset = EDGE(maps), .def = "", .unit = "",
+     .help = "a scene from a map of the editor Tiled, saved as JSON: FILE, or NAME=FILE"},
+    {.name = "tile-size", .type = OPT_REAL, .offset = EDGE(tile_size), .def = "1",
+     .unit = "units", .min = TILE_MIN, .max = TILE_MAX, .help = "side of a map's tile"},
     {.name = "spawn", .type = OPT_TEXT, .offset = CORE(spawn), .def = "line", .unit = "",
      .help = "where newcomers stand: line, uniform, or a disc x,y,r"},
     {.name = "scene", .type = OPT_TEXT, .offset = CORE(scene), .def = "", .unit = "",

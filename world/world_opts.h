@@ -10,6 +10,9 @@
 struct world_options {
     struct world_config core;
 
+    struct opt_list maps; /* FILE or NAME=FILE */
+    double tile_size;     /* units */
+
     int role; /* always 0: the front door has chosen */
     const char *listen;
     const char *admin;        /* "": off */

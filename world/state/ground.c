@@ -178,6 +178,32 @@ bool ground_step(const struct ground *g, int32_t tx, int32_t ty, int dx, int dy)
 
 /* --- standing --------------------------------------------------------------------------------- */
 
+bool ground_any_free(const struct ground *g, struct ground_tile low, struct ground_tile high)
+{
+    uint32_t first = (uint32_t)low.x / WORD_BITS, last = (uint32_t)high.x / WORD_BITS;
+    uint64_t from = UINT64_MAX << (low.x % WORD_BITS);
+    uint64_t to = UINT64_MAX >> (WORD_BITS - 1 - high.x % WORD_BITS);
+
+    for (int32_t ty = low.y; ty <= high.y; ty++) {
+        const uint64_t *row = &g->bits[(size_t)ty * g->stride];
+        for (uint32_t w = first; w <= last; w++) {
+            uint64_t mask = (w == first ? from : UINT64_MAX) & (w == last ? to : UINT64_MAX);
+            if ((~row[w] & mask) != 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+uint32_t ground_count(const struct ground *g)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < (size_t)g->ny * g->stride; i++)
+        count += (uint32_t)__builtin_popcountll(g->bits[i]);
+    return count;
+}
+
 /* The best tile so far. */
 struct nearest {
     double x, y, distance; /* squared, of its middle; infinite: none */

@@ -74,6 +74,12 @@ bool ground_way(const struct ground *g, double x0, double y0, double x1, double 
  * ground_way has it. */
 bool ground_step(const struct ground *g, int32_t tx, int32_t ty, int dx, int dy);
 
+/* Is any tile free of those from `low` to `high`, both included and both on the ground? Cost: words
+ * of bits. */
+bool ground_any_free(const struct ground *g, struct ground_tile low, struct ground_tile high);
+/* How many tiles are blocked. */
+uint32_t ground_count(const struct ground *g);
+
 /* Where to stand near (x, y), which may be anywhere: there itself where that is free, else in the
  * middle of the free tile whose middle is nearest (of equals the first by row and column). False:
  * every tile is blocked. Cost: tiles within that distance. */
