@@ -110,7 +110,7 @@ void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t 
                              .max_pairs = 256u << 20,
                              .spawn = "line",
                              .seed = seed};
-    struct world_ops ops = {drain, clock_ns, r};
+    struct world_ops ops = {.drain = drain, .clock_ns = clock_ns, .arg = r};
     struct link_ref none;
     char why[256];
 
