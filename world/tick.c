@@ -1,6 +1,8 @@
 /* world/tick.c: see the header. */
 #include "world/tick.h"
 
+#include "world/command/admit.h"
+#include "world/command/keep.h"
 #include "world/command/router.h"
 #include "world/interest/fanout.h"
 #include "world/interest/pause.h"
@@ -66,6 +68,8 @@ void tick_run(struct world *w, struct mono now)
     w->now = now;
     w->metrics.ticks++;
     schedule_run(&w->schedule, w, w->tick, now);
+    admit_run(w, now);
+    keep_run(w, now);
     cmd_walk_tick(w, now);
     phase_end(w, PHASE_WALK, &at);
     from = grid_phase(w);

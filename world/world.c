@@ -139,6 +139,8 @@ static int rooms_init(struct world *w)
     if (entities_init(&w->entities, max) != 0 || walkers_init(&w->walkers, &walk, cap) != 0 ||
         id_pool_init(&w->ids, max + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
+        characters_init(&w->characters, sessions_max(c), cap, cap) != 0 ||
+        backlog_init(&w->backlog, sessions_max(c)) != 0 ||
         sight_init(&w->sight, rules, bounds, w->scenes.n, cap, c->max_pairs) != 0 ||
         known_init(&w->paused, cap, c->max_pairs) != 0 || events_init(&w->events, 2 * cap) != 0 ||
         outbox_init(&w->outbox, w->ops.drain, w->ops.arg) != 0 ||
@@ -171,6 +173,7 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
         return E_NOMEM;
     w->config = *c;
     w->ops = *ops;
+    w->store = ops->store;
     w->motion =
         (struct motion_rules){c->max_speed, (double)c->move_burst_ns / (double)CLOCK_NS_PER_S};
     w->dir_epsilon = c->dir_epsilon * WORLD_PI / 180;
@@ -204,6 +207,8 @@ void world_destroy(struct world *w)
     events_fini(&w->events);
     known_fini(&w->paused);
     sight_fini(&w->sight);
+    backlog_fini(&w->backlog);
+    characters_fini(&w->characters);
     sessions_fini(&w->sessions);
     id_pool_fini(&w->ids);
     walkers_fini(&w->walkers);
@@ -225,6 +230,10 @@ void world_gauges(struct world *w)
     m->sight_deferred = w->sight.deferred;
     m->sight_redone = w->sight.redone;
     m->viewers_paused = w->n_paused;
+    m->logins_waiting = w->characters.turn.count;
+    m->loads_open = w->characters.asked.count;
+    m->saves_left = w->characters.left_count;
+    m->requests_held = w->backlog.bodies;
     m->events_leave = w->events.count[EVENT_LEAVE];
     m->events_enter = w->events.count[EVENT_ENTER];
     m->events_update = w->events.count[EVENT_UPDATE];

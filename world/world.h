@@ -17,6 +17,8 @@
 #include "world/interest/sight.h"
 #include "world/outbox.h"
 #include "world/schedule.h"
+#include "world/session/backlog.h"
+#include "world/session/characters.h"
 #include "world/session/session.h"
 #include "world/state/entity.h"
 #include "world/state/id_pool.h"
@@ -56,6 +58,9 @@ struct world_config {
     double bounds[4];          /* x0, y0, x1, y1 units */
     const char *scene;         /* where one enters who names none; NULL or "": the open ground */
     uint64_t seed;
+    int64_t save_every_ns; /* 0: only when they leave */
+    uint64_t login_rate;   /* a second; 0: off */
+    int64_t login_wait_ns; /* 0: no limit */
 };
 
 /* What the core has, and asks, from outside. */
@@ -65,6 +70,7 @@ struct world_ops {
     void *arg;
     const struct map *const *maps; /* [n_maps] a scene each; borrowed for the world's life */
     uint32_t n_maps;
+    struct store_door store; /* has an arg of its own */
 };
 
 /* Where a viewer's batches go: what of its session a tick needs, side by side for all. */
@@ -90,6 +96,7 @@ enum world_phase { PHASE_WALK, PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANO
 struct world {
     struct world_config config;
     struct world_ops ops;
+    struct store_door store;
     struct motion_rules motion;
     double dir_epsilon; /* radians */
 
@@ -99,6 +106,10 @@ struct world {
     struct walkers walkers;
     struct id_pool ids;
     struct sessions sessions;
+    struct characters characters;
+    struct backlog backlog; /* requests of sessions that are held */
+    struct mono login_due;  /* see world/command/admit */
+    const char *reason;     /* why the request at hand is refused, where its code says too little */
     struct world_route *routes; /* [entities.cap] of who is a viewer */
     struct sight sight;
     struct events events;

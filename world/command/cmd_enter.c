@@ -4,7 +4,9 @@
 #include "world/command/router.h"
 
 #include "common/log.h"
+#include "world/command/keep.h"
 #include "world/interest/pause.h"
+#include "world/state/map.h"
 
 #include <inttypes.h>
 
@@ -29,10 +31,40 @@ static int take_id(struct world *w, struct session *s, struct mono now, uint32_t
 {
     if (s->next_id == 0 && id_pool_take(&w->ids, now, &s->next_id) != 0) {
         w->metrics.ids_full++;
+        w->reason = "the world is full: ids";
         return PE_UNAVAILABLE;
     }
     *id = s->next_id;
     return 0;
+}
+
+/* Is the place where it was last a place still? */
+static bool stands(const struct world *w, const struct store_character *last, uint32_t *number)
+{
+    const struct scene *sc;
+
+    if (!scenes_find(&w->scenes, span_of(last->scene, last->scene_len), number))
+        return false;
+    sc = &w->scenes.list[*number];
+    return scene_inside(sc, last->x, last->y) &&
+           (!sc->map || ground_free_at(&sc->map->ground, last->x, last->y));
+}
+
+/* Where it was last, unless another scene is asked for; else a spawn in the scene that `b` says.
+ * Returns where it looks. */
+static double place(struct world *w, struct session_ref who, bool asked, struct entity_birth *b)
+{
+    const struct store_character *last = keep_last(w, who);
+    uint32_t scene;
+
+    if (!last || !stands(w, last, &scene) || (asked && scene != b->scene)) {
+        scene_spawn(&w->scenes.list[b->scene], b->id, &w->rng, &b->x, &b->y);
+        return 0;
+    }
+    b->scene = scene;
+    b->x = last->x;
+    b->y = last->y;
+    return last->dir;
 }
 
 int cmd_enter(struct world *w, struct session_ref who, const struct message *m, struct mono now)
@@ -44,21 +76,29 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
         .scene = w->scenes.first,
         .now = now,
     };
+    double dir;
     int err;
 
     if (m->enter_req.has_scene && !scenes_find(&w->scenes, m->enter_req.scene, &birth.scene))
         return PE_NO_SUCH_SCENE;
     if (w->entities.alive_count == w->entities.max || w->entities.slots.live == w->entities.cap) {
         w->metrics.entities_full++;
+        w->reason = "the world is full: entities";
+        return PE_UNAVAILABLE;
+    }
+    if (!keep_room(w)) {
+        w->metrics.saves_full++;
+        w->reason = "the store is busy: try again later";
         return PE_UNAVAILABLE;
     }
     err = take_id(w, s, now, &birth.id);
     if (err != 0)
         return err;
 
-    scene_spawn(&w->scenes.list[birth.scene], birth.id, &w->rng, &birth.x, &birth.y);
+    dir = place(w, who, m->enter_req.has_scene, &birth);
     err = entities_add(&w->entities, &birth, &s->entity);
     ASSERT(err == 0); /* there was a place */
+    w->entities.dir[s->entity.slot] = dir;
     s->next_id = 0;
     s->state = SESSION_INSIDE;
     w->sessions.inside++;
@@ -80,6 +120,7 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
 
     if (s->state != SESSION_INSIDE || !entities_find(e, s->entity, &slot))
         return;
+    keep_entity(w, slot, e->cold[slot].session);
     if (g->cell[slot] != GRID_NONE) { /* a tick has seen it, so others may know it */
         struct event ev = {
             .who = s->entity,

@@ -1,42 +1,65 @@
 /* world/command/cmd_login.c: LoginReq: a name for a session.
- * Beats: version, resume key, name; then the name and the id that the first EnterReq will use are
- * taken. May touch: the whole core, proto. Source: PROTOCOL.md "Login".
+ * Beats: version, turn, resume key, name; the name is taken, and the store asked where the
+ * character was last. With its answer comes the id that the first EnterReq will use, and LoginResp.
+ * May touch: the whole core, proto. Source: PROTOCOL.md "Login".
  */
 #include "world/command/router.h"
 
 #include "common/log.h"
+#include "world/command/admit.h"
+#include "world/command/keep.h"
 
 #include <inttypes.h>
 
+/* The store has answered. */
+static void login_done(struct world *w, struct session_ref who, int err, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    struct message answer = {.cmd = CMD_LOGIN_RESP, .seq = w->characters.list[who.slot].seq};
+
+    if (err == 0 && id_pool_take(&w->ids, now, &s->next_id) != 0) {
+        w->metrics.ids_full++;
+        w->reason = "the world is full: ids";
+        err = PE_UNAVAILABLE;
+    }
+    if (err != 0) {
+        sessions_drop_name(&w->sessions, who);
+        router_error(w, s, CMD_LOGIN_REQ, answer.seq, (uint32_t)err);
+        return;
+    }
+    s->state = SESSION_LOGGED;
+    w->metrics.logins++;
+
+    answer.login_resp.id = s->next_id;
+    answer.login_resp.name = span_of(s->name, s->name_len);
+    router_answer(w, s, &answer);
+    log_often(LOG_INFO, "world #%u \"%.*s\" logged in session=%" PRIu64 " peer=%s", s->next_id,
+              (int)s->name_len, s->name, s->sid, s->peer);
+}
+
 int cmd_login(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
-    struct message answer = {.cmd = CMD_LOGIN_RESP, .seq = m->seq};
     struct session *s = &w->sessions.list[who.slot];
     struct session_ref other;
-    uint32_t id;
+    int err;
 
     if (m->login_req.version != PROTO_VERSION)
         return PE_BAD_VERSION;
+    err = admit_login(w, who, now);
+    if (err != 0)
+        return err;
     if (m->login_req.resume.n > 0) { /* no key was ever given */
         s->auth_failures++;
         return PE_AUTH_FAILED;
     }
     if (sessions_by_name(&w->sessions, m->login_req.name, &other))
         return PE_NAME_IN_USE;
-    if (id_pool_take(&w->ids, now, &id) != 0) {
-        w->metrics.ids_full++;
-        return PE_UNAVAILABLE;
-    }
 
     sessions_take_name(&w->sessions, who, m->login_req.name);
-    s->state = SESSION_LOGGED;
-    s->next_id = id;
-    w->metrics.logins++;
-
-    answer.login_resp.id = id;
-    answer.login_resp.name = m->login_req.name;
-    router_answer(w, s, &answer);
-    log_often(LOG_INFO, "world #%u \"%.*s\" logged in session=%" PRIu64 " peer=%s", id,
-              (int)s->name_len, s->name, s->sid, s->peer);
+    w->characters.list[who.slot].seq = m->seq;
+    if (keep_ask(w, who, login_done, now) != 0) {
+        sessions_drop_name(&w->sessions, who);
+        return admit_again(w, who);
+    }
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/link.h"
+#include "world/command/keep.h"
 #include "world/command/router.h"
 #include "world/interest/pause.h"
 
@@ -49,6 +50,7 @@ void inbox_session_end(struct world *w, struct session_ref who, struct mono now)
     if (!sessions_find(&w->sessions, who, &s))
         return;
     cmd_enter_undo(w, s, now);
+    keep_end(w, who);
     if (s->next_id != 0)
         id_pool_return(&w->ids, s->next_id);
     pause_end(w, s);
@@ -103,7 +105,7 @@ static void take_open(struct world *w, struct link_ref link, const struct link_f
         ASSERT(err == 0); /* it knows nobody yet, which takes no room */
     } else if (err == E_FULL) {
         w->metrics.sessions_full++;
-        outbox_close(&w->outbox, link, f->session, PE_UNAVAILABLE, "the world is full");
+        outbox_close(&w->outbox, link, f->session, PE_UNAVAILABLE, "the world is full: sessions");
     } else { /* it is open: whichever of the two is meant, neither is known for sure */
         w->metrics.sessions_doubled++;
         if (sessions_by_sid(&w->sessions, link, f->session, &who))

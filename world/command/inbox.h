@@ -30,3 +30,5 @@ void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, 
  * told. */
 uint32_t inbox_announce(struct world *w, const struct notice_area *to, struct span text,
                         struct mono now);
+/* The store has told of a character. An answer that nobody waits for is counted. */
+void inbox_loaded(struct world *w, const struct store_answer *a, struct mono now);

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/walk.h"
+#include "world/command/admit.h"
 #include "world/command/inbox.h"
 
 #include <inttypes.h>
@@ -64,15 +65,17 @@ void router_answer(struct world *w, const struct session *s, const struct messag
     outbox_data(&w->outbox, s->link, s->sid, &body, 1);
 }
 
-static void answer_error(struct world *w, const struct session *s, const struct walk_head *head,
-                         uint32_t code)
+void router_error(struct world *w, const struct session *s, uint32_t cmd, uint32_t seq,
+                  uint32_t code)
 {
-    struct message m = {.cmd = CMD_ERROR_NOTIFY, .seq = head->seq};
+    struct message m = {.cmd = CMD_ERROR_NOTIFY, .seq = seq};
     uint32_t slot;
 
+    world_metrics_refused(&w->metrics, code);
     m.error_notify.code = code;
-    m.error_notify.error = span_text(protocol_error_text(code));
-    m.error_notify.cmd = head->cmd;
+    m.error_notify.error = span_text(w->reason ? w->reason : protocol_error_text(code));
+    m.error_notify.cmd = cmd;
+    w->reason = NULL;
     if ((code == PE_MOVE_SPEED || code == PE_MOVE_BLOCKED || code == PE_MOVE_BOUNDS) &&
         entities_find(&w->entities, s->entity, &slot)) {
         m.error_notify.has_place = true;
@@ -115,6 +118,47 @@ static int run(struct world *w, struct session_ref who, struct session *s,
     return err == 0 ? row->handle(w, who, &m, now) : err;
 }
 
+/* Its session is held: the request waits too. Where there is no room it is refused at once, which
+ * overtakes; the gateway's own 12 does so as well. */
+static void wait(struct world *w, struct session_ref who, struct session *s, struct span body,
+                 const struct walk_head *head)
+{
+    bool first = w->backlog.chains[who.slot].bodies == 0 && s->hold == SESSION_WAITS;
+
+    if (backlog_add(&w->backlog, who.slot, body) == 0)
+        return;
+    w->metrics.requests_held_full++;
+    if (first) { /* the login itself: there is no more room for anybody's */
+        admit_leave(w, who);
+        w->reason = "too many log in at this time: try again later";
+    } else {
+        w->reason = "too many requests wait for the login";
+    }
+    router_error(w, s, head->cmd, head->seq, first ? PE_UNAVAILABLE : PE_RATE_LIMITED);
+}
+
+/* Handle a request of a session that is not held. ROUTER_WAITS, or 0: it is answered. */
+static int handle(struct world *w, struct session_ref who, struct session *s,
+                  const struct walk_head *head, struct mono now)
+{
+    int err = run(w, who, s, head, now);
+
+    if (err == ROUTER_WAITS)
+        return err;
+    if (err < 0) { /* no memory for it: ours, not the client's */
+        log_often(LOG_WARN, "request dropped: %s cmd=%u session=%" PRIu64 " peer=%s", err_text(err),
+                  head->cmd, s->sid, s->peer);
+        err = PE_UNAVAILABLE;
+    }
+    if (err > 0)
+        router_error(w, s, head->cmd, head->seq, (uint32_t)err);
+    if (s->auth_failures >= PROTO_AUTH_FAILURES) {
+        w->metrics.kicks_auth++;
+        inbox_session_kick(w, who, PE_AUTH_FAILED, now);
+    }
+    return 0;
+}
+
 int router_dispatch(struct world *w, struct session_ref who, struct span body, struct mono now)
 {
     struct walk_head head;
@@ -126,19 +170,42 @@ int router_dispatch(struct world *w, struct session_ref who, struct span body, s
     if (!sessions_find(&w->sessions, who, &s))
         return 0; /* it ended with the body before this one */
     w->metrics.requests++;
-    err = run(w, who, s, &head, now);
-    if (err < 0) { /* no memory for it: ours, not the client's */
-        log_often(LOG_WARN, "request dropped: %s cmd=%u session=%" PRIu64 " peer=%s", err_text(err),
-                  head.cmd, s->sid, s->peer);
-        err = PE_UNAVAILABLE;
-    }
-    if (err > 0) {
-        world_metrics_refused(&w->metrics, (uint32_t)err);
-        answer_error(w, s, &head, (uint32_t)err);
-    }
-    if (s->auth_failures >= PROTO_AUTH_FAILURES) {
-        w->metrics.kicks_auth++;
-        inbox_session_kick(w, who, PE_AUTH_FAILED, now);
-    }
+    if (s->hold != SESSION_FREE || handle(w, who, s, &head, now) == ROUTER_WAITS)
+        wait(w, who, s, body, &head);
     return 0;
+}
+
+void router_replay(struct world *w, struct session_ref who, struct mono now)
+{
+    struct walk_head head;
+    struct session *s;
+    struct span body;
+
+    while (sessions_find(&w->sessions, who, &s) && s->hold == SESSION_FREE &&
+           backlog_peek(&w->backlog, who.slot, &body)) {
+        int err = walk_body(body, &head);
+
+        ASSERT(err == 0); /* it was walked when it came */
+        if (handle(w, who, s, &head, now) == ROUTER_WAITS)
+            return; /* it stays in front */
+        if (sessions_find(&w->sessions, who, &s))
+            backlog_drop(&w->backlog, who.slot);
+    }
+}
+
+void router_refuse(struct world *w, struct session_ref who, const char *reason, struct mono now)
+{
+    struct walk_head head;
+    struct session *s;
+    struct span body;
+    int err;
+
+    if (!sessions_find(&w->sessions, who, &s) || !backlog_peek(&w->backlog, who.slot, &body))
+        return;
+    err = walk_body(body, &head);
+    ASSERT(err == 0);
+    backlog_drop(&w->backlog, who.slot);
+    w->reason = reason;
+    router_error(w, s, head.cmd, head.seq, PE_UNAVAILABLE);
+    router_replay(w, who, now);
 }

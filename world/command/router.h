@@ -16,6 +16,17 @@ typedef int router_fn(struct world *w, struct session_ref who, const struct mess
 int router_dispatch(struct world *w, struct session_ref who, struct span body,
                     struct mono now) MUST_CHECK;
 
+/* A handler's word that the request waits; it is kept and handled again. No PE_*. */
+#define ROUTER_WAITS 1000
+
+/* The session is held no more: handle what it sent meanwhile, in order. A stale ref is ignored. */
+void router_replay(struct world *w, struct session_ref who, struct mono now);
+/* The request that waits in front is refused with 13 and this reason; the others go on. */
+void router_refuse(struct world *w, struct session_ref who, const char *reason, struct mono now);
+/* A request is refused: counted and answered. The world's `reason`, if there is one, stands in for
+ * the code's own text. */
+void router_error(struct world *w, const struct session *s, uint32_t cmd, uint32_t seq,
+                  uint32_t code);
 /* One message to a session, at once. */
 void router_answer(struct world *w, const struct session *s, const struct message *m);
 

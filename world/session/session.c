@@ -167,11 +167,8 @@ void sessions_end(struct sessions *s, struct session_ref ref)
 
     ASSERT(found);
     ASSERT(x->state != SESSION_INSIDE); /* its entity goes first */
-    if (x->name_len > 0) {
-        found = table_remove(&s->by_name, session_name(x));
-        ASSERT(found);
-        s->logged--;
-    }
+    if (x->name_len > 0)
+        sessions_drop_name(s, ref);
     key = (struct sid_key){x->link.slot, x->link.gen, x->sid};
     found = table_remove(&s->by_sid, sid_span(&key));
     ASSERT(found);
@@ -222,4 +219,14 @@ void sessions_take_name(struct sessions *s, struct session_ref ref, struct span 
     err = table_add(&s->by_name, name, ref.slot);
     ASSERT(err == 0); /* a place for each slot */
     s->logged++;
+}
+
+void sessions_drop_name(struct sessions *s, struct session_ref ref)
+{
+    struct session *x = &s->list[ref.slot];
+    bool found = table_remove(&s->by_name, session_name(x));
+
+    ASSERT(found);
+    x->name_len = 0;
+    s->logged--;
 }

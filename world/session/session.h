@@ -19,6 +19,13 @@ enum session_state {
     SESSION_INSIDE  /* in the world */
 };
 
+/* What a session waits for; meanwhile its requests wait too (world/session/backlog). */
+enum session_hold {
+    SESSION_FREE,
+    SESSION_WAITS, /* for its turn to log in */
+    SESSION_ASKED  /* for the store's answer */
+};
+
 struct session {
     struct link_ref link;
     uint64_t sid; /* the gateway's id for it */
@@ -28,6 +35,8 @@ struct session {
     uint32_t auth_failures;
     uint32_t requests; /* in tick `requests_tick` */
     uint32_t requests_tick;
+    enum session_hold hold;
+    bool admitted;    /* its turn to log in has come */
     bool congested;   /* its client does not drain */
     bool paused;      /* batches wait: for its client, or for its whole link */
     uint8_t name_len; /* 0: none */
@@ -76,3 +85,5 @@ bool sessions_by_name(const struct sessions *s, struct span name, struct session
 /* The name must be free, the session without one. Cannot fail: there is a place for each
  * session's name. */
 void sessions_take_name(struct sessions *s, struct session_ref ref, struct span name);
+/* It has one, and shall not have it any more. */
+void sessions_drop_name(struct sessions *s, struct session_ref ref);

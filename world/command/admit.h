@@ -1,0 +1,18 @@
+/* world/command/admit.h: who may log in now, and who waits for a turn.
+ * -login-rate paces logins: those above it wait in line, first come first served, and each waits no
+ * longer than -login-wait: who would is refused at once, with 13 and the reason. A login that the
+ * store has no room for waits in the same line. What a session sends meanwhile waits too.
+ * Pure but for the world. May touch: the whole core.
+ */
+#pragma once
+
+#include "world/world.h"
+
+/* May this session's LoginReq go on now? 0; ROUTER_WAITS: it is in line; PE_UNAVAILABLE. */
+int admit_login(struct world *w, struct session_ref who, struct mono now) MUST_CHECK;
+/* It may, but the store takes no question now: it waits in front. ROUTER_WAITS. */
+int admit_again(struct world *w, struct session_ref who) MUST_CHECK;
+/* It is not in line any more. */
+void admit_leave(struct world *w, struct session_ref who);
+/* A tick's share: those whose turn has come. */
+void admit_run(struct world *w, struct mono now);

@@ -1,0 +1,270 @@
+/* world/command/keep.c: see the header. */
+#include "world/command/keep.h"
+
+#include "common/err.h"
+#include "world/command/admit.h"
+#include "world/command/inbox.h"
+#include "world/command/router.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TWO_PI 6.28318530717958647692
+
+/* A sweep takes nine tenths of -save-every: what is left is for the store's own queue. */
+#define SWEEP_TENTHS 9
+/* Put off while the store was full, a sweep catches up by so many phases in a tick. */
+#define SWEEP_PHASES 2
+
+/* --- from the store --------------------------------------------------------------------------- */
+
+static void flush_left(struct world *w)
+{
+    const struct store_character *x;
+
+    while ((x = characters_left_first(&w->characters)) &&
+           w->store.ops->save(w->store.arg, x) == 0) {
+        characters_left_drop(&w->characters);
+        w->metrics.saves++;
+    }
+}
+
+int keep_ask(struct world *w, struct session_ref who, character_fn *then, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    struct character *x = &w->characters.list[who.slot];
+    struct store_ticket ticket = {who, x->number + 1};
+
+    ASSERT(s->name_len > 0);
+    ASSERT(s->hold == SESSION_FREE);
+    characters_begin(&w->characters, who.slot);
+    if (!w->store.ops) {
+        then(w, who, 0, now);
+        return 0;
+    }
+    flush_left(w); /* one of them may be this one */
+    if (w->characters.left_count > 0 ||
+        w->store.ops->load(w->store.arg, ticket, span_of(s->name, s->name_len)) != 0) {
+        w->metrics.loads_full++;
+        return E_FULL;
+    }
+    x->number++;
+    x->then = then;
+    s->hold = SESSION_ASKED;
+    characters_line_add(&w->characters, &w->characters.asked, who.slot, now);
+    w->metrics.loads++;
+    return 0;
+}
+
+/* The wait is over: what waited goes on, then what the session sent meanwhile. */
+static void answered(struct world *w, struct session_ref who, int err, struct mono now)
+{
+    struct character *x = &w->characters.list[who.slot];
+    character_fn *then = x->then;
+
+    characters_line_remove(&w->characters, &w->characters.asked, who.slot);
+    x->then = NULL;
+    w->sessions.list[who.slot].hold = SESSION_FREE;
+    then(w, who, err, now);
+    w->reason = NULL;
+    router_replay(w, who, now);
+}
+
+static bool is_sound(const struct store_character *c)
+{
+    return isfinite(c->x) && isfinite(c->y) && c->dir >= 0 && c->dir < TWO_PI &&
+           c->scene_len <= sizeof(c->scene);
+}
+
+void inbox_loaded(struct world *w, const struct store_answer *a, struct mono now)
+{
+    struct session_ref who = a->ticket.who;
+    struct character *x;
+    struct session *s;
+
+    w->now = now;
+    if (!sessions_find(&w->sessions, who, &s) || s->hold != SESSION_ASKED ||
+        w->characters.list[who.slot].number != a->ticket.number) {
+        w->metrics.loads_late++;
+        return;
+    }
+    x = &w->characters.list[who.slot];
+    x->known = a->result == STORE_FOUND && is_sound(&a->character);
+    if (x->known)
+        x->last = a->character;
+    if (a->result == STORE_FAILED) {
+        w->metrics.loads_failed++;
+        w->reason = "the store cannot tell of this character";
+    }
+    answered(w, who, a->result == STORE_FAILED ? PE_UNAVAILABLE : 0, now);
+}
+
+void keep_end(struct world *w, struct session_ref who)
+{
+    struct session *s = &w->sessions.list[who.slot];
+
+    if (s->hold == SESSION_ASKED)
+        characters_line_remove(&w->characters, &w->characters.asked, who.slot);
+    else if (s->hold == SESSION_WAITS)
+        admit_leave(w, who);
+    s->hold = SESSION_FREE;
+    w->characters.list[who.slot].then = NULL;
+    w->characters.list[who.slot].known = false;
+    backlog_clear(&w->backlog, who.slot);
+}
+
+const struct store_character *keep_last(const struct world *w, struct session_ref who)
+{
+    const struct character *x = &w->characters.list[who.slot];
+
+    return x->known ? &x->last : NULL;
+}
+
+/* --- to the store ----------------------------------------------------------------------------- */
+
+static struct store_character as_it_stands(const struct world *w, uint32_t slot)
+{
+    const struct entities *e = &w->entities;
+    const struct entity_cold *cold = &e->cold[slot];
+    struct span scene = w->scenes.list[e->scene[slot]].name;
+    struct store_character c = {
+        .name_len = cold->name_len,
+        .scene_len = (uint8_t)scene.n,
+        .x = e->x[slot],
+        .y = e->y[slot],
+        .dir = e->dir[slot],
+    };
+
+    memcpy(c.name, cold->name, cold->name_len);
+    memcpy(c.scene, scene.p, scene.n);
+    return c;
+}
+
+static bool is_changed(const struct world *w, uint32_t slot)
+{
+    const struct entities *e = &w->entities;
+    const struct character_saved *s = &w->characters.saved[slot];
+
+    return s->id != e->id[slot] || s->scene != e->scene[slot] || s->x != e->x[slot] ||
+           s->y != e->y[slot] || s->dir != e->dir[slot];
+}
+
+static void note_saved(struct world *w, uint32_t slot)
+{
+    const struct entities *e = &w->entities;
+
+    w->characters.saved[slot] =
+        (struct character_saved){e->id[slot], e->scene[slot], e->x[slot], e->y[slot], e->dir[slot]};
+    w->metrics.saves++;
+}
+
+/* Save it, if it is a player that stands elsewhere than was saved. False: the store is full. */
+static bool save_changed(struct world *w, uint32_t slot)
+{
+    struct store_character c;
+
+    if (w->entities.id[slot] == 0 || w->entities.cold[slot].kind != 0 || !is_changed(w, slot))
+        return true;
+    c = as_it_stands(w, slot);
+    if (w->store.ops->save(w->store.arg, &c) != 0) {
+        w->metrics.saves_put_off++;
+        return false;
+    }
+    note_saved(w, slot);
+    return true;
+}
+
+void keep_entity(struct world *w, uint32_t entity, struct session_ref who)
+{
+    struct store_character c = as_it_stands(w, entity);
+    int err;
+
+    if (w->entities.cold[entity].kind != 0)
+        return;
+    if (who.gen != 0) {
+        w->characters.list[who.slot].last = c;
+        w->characters.list[who.slot].known = w->store.ops != NULL;
+    }
+    if (!w->store.ops)
+        return;
+    flush_left(w);
+    if (w->characters.left_count == 0 && w->store.ops->save(w->store.arg, &c) == 0) {
+        note_saved(w, entity);
+        return;
+    }
+    w->metrics.saves_put_off++;
+    err = characters_left_add(&w->characters, &c);
+    ASSERT(err == 0); /* keep_room saw to it */
+}
+
+bool keep_room(const struct world *w)
+{
+    const struct characters *c = &w->characters;
+
+    return w->entities.alive_count + c->left_count < c->left_cap;
+}
+
+static uint32_t sweep_ticks(const struct world *w)
+{
+    int64_t ticks = w->config.save_every_ns / 10 * SWEEP_TENTHS / w->config.tick_ns;
+
+    return ticks > 1 ? (uint32_t)ticks : 1;
+}
+
+static void sweep(struct world *w)
+{
+    struct characters *c = &w->characters;
+    uint32_t period = sweep_ticks(w), end = w->entities.slots.fresh;
+
+    if (c->sweep_behind < period)
+        c->sweep_behind++;
+    for (int i = 0; i < SWEEP_PHASES && c->sweep_behind > 0; i++) {
+        for (; c->sweep_slot < end; c->sweep_slot += period) {
+            if (!save_changed(w, c->sweep_slot))
+                return;
+        }
+        c->sweep_phase = (c->sweep_phase + 1) % period;
+        c->sweep_slot = c->sweep_phase;
+        c->sweep_behind--;
+    }
+}
+
+/* Nobody waits for the store longer than for a turn. */
+static void give_up(struct world *w, struct mono now)
+{
+    struct characters *c = &w->characters;
+
+    while (w->config.login_wait_ns != 0 && c->asked.count > 0 &&
+           clock_since(now, c->list[c->asked.first].since) > w->config.login_wait_ns) {
+        uint32_t slot = c->asked.first;
+
+        w->metrics.loads_failed++;
+        w->reason = "the store does not answer";
+        answered(w, (struct session_ref){slot, w->sessions.slots.gen[slot]}, PE_UNAVAILABLE, now);
+    }
+}
+
+void keep_run(struct world *w, struct mono now)
+{
+    if (!w->store.ops)
+        return;
+    give_up(w, now);
+    flush_left(w);
+    if (w->config.save_every_ns != 0 && w->characters.left_count == 0)
+        sweep(w);
+}
+
+bool keep_finish(struct world *w)
+{
+    struct characters *c = &w->characters;
+
+    if (!w->store.ops)
+        return true;
+    flush_left(w);
+    while (c->left_count == 0 && c->finish_at < w->entities.slots.fresh) {
+        if (!save_changed(w, c->finish_at))
+            return false;
+        c->finish_at++;
+    }
+    return c->left_count == 0;
+}
