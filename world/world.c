@@ -151,8 +151,7 @@ static int rooms_init(struct world *w)
     w->tells = calloc(cap, sizeof(*w->tells));
     w->jumped = calloc(cap, sizeof(*w->jumped));
     if (!w->routes || !w->tells || !w->jumped || pack_list_init(&w->fan.list, cap) != 0 ||
-        lone_init(&w->fan.lone, cap) != 0 ||
-        !(w->fan.waiting = calloc(cap, sizeof(*w->fan.waiting))))
+        alike_init(&w->fan.alike, cap) != 0)
         return E_NOMEM;
     (void)pack_codes(&packs);
     w->fan.code = packs[0];
@@ -196,8 +195,7 @@ void world_destroy(struct world *w)
     if (!w)
         return;
     pack_list_fini(&w->fan.list);
-    lone_fini(&w->fan.lone);
-    free(w->fan.waiting);
+    alike_fini(&w->fan.alike);
     free(w->jumped);
     free(w->tells);
     free(w->routes);

@@ -11,8 +11,8 @@
 #include "proto/aoi_move.h"
 #include "proto/message.h"
 #include "world/interest/ages.h"
+#include "world/interest/alike.h"
 #include "world/interest/events.h"
-#include "world/interest/lone.h"
 #include "world/interest/pack.h"
 #include "world/interest/sight.h"
 #include "world/outbox.h"
@@ -79,12 +79,25 @@ struct world_route {
     uint64_t sid;
 };
 
+/* Groups of viewers who are told the same, while the caches bring what of their sessions that
+ * needs; told together when there are many (world/interest/fanout). */
+#define WORLD_GROUPS        64
+#define WORLD_GROUP_VIEWERS 1024
+#define WORLD_GROUP_MOVERS  2048
+struct world_groups {
+    struct {
+        uint32_t viewers, n_viewers; /* in `viewers` */
+        uint32_t movers, n_movers;   /* in `movers` */
+    } groups[WORLD_GROUPS];
+    uint32_t n, n_viewers, n_movers;
+    uint32_t viewers[WORLD_GROUP_VIEWERS]; /* slots */
+    uint32_t movers[WORLD_GROUP_MOVERS];   /* slots, each group's ascending by id */
+};
+
 /* What is told of each candidate of the block at hand (world/interest/fanout). */
 struct world_fan {
-    struct lone lone;
-    uint32_t *waiting; /* [cap] viewers who are told of `mover` alone */
-    uint32_t n_waiting;
-    uint32_t mover; /* slot */
+    struct alike alike;
+    struct world_groups groups;
     uint32_t block; /* its number; 0: none yet */
     uint64_t any;   /* all words of list.told, or-ed */
     struct pack_list list;

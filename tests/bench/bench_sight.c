@@ -138,7 +138,8 @@ static void ours_lay(struct ours *o, const struct sight_block *block)
 static void ours_tell(void *arg, const struct sight_result *r)
 {
     struct ours *o = arg;
-    struct sight_record *first = sight_sink_room(o->out, 2 * (size_t)o->job.n), *at = first;
+    size_t most = r->group ? (size_t)r->n_group * r->n_movers : 2 * (size_t)o->job.n;
+    struct sight_record *first = sight_sink_room(o->out, most), *at = first;
     const uint64_t *bits = r->stay;
     uint32_t words;
 
@@ -146,10 +147,10 @@ static void ours_tell(void *arg, const struct sight_result *r)
         *at++ = (struct sight_record){known_id(r->diff.gone[i]), SIGHT_GONE};
     for (uint32_t i = 0; i < r->diff.n_added; i++)
         *at++ = (struct sight_record){known_id(r->diff.added[i]), SIGHT_NEW};
-    for (uint32_t i = 0; i < r->n_movers; i++) { /* to each of those who are told alone */
+    for (uint32_t i = 0; i < r->n_movers; i++) { /* to each of those who are told the same */
         uint32_t id = o->entities.id[r->movers[i]];
 
-        for (uint32_t k = r->alone ? r->n_alone : 1; k > 0; k--)
+        for (uint32_t k = r->group ? r->n_group : 1; k > 0; k--)
             *at++ = (struct sight_record){id, o->in->tail[id - 1]};
     }
     o->out->gone += r->diff.n_gone;

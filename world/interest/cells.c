@@ -34,7 +34,7 @@ int cells_init(struct cells *c, const struct places *p, uint32_t cap)
     c->cells = calloc(c->cells_cap, sizeof(*c->cells));
     c->now = aligned_alloc(MASK_ALIGN, pool * sizeof(*c->now));
     c->old = aligned_alloc(MASK_ALIGN, pool * sizeof(*c->old));
-    c->slot = calloc(pool, sizeof(*c->slot));
+    c->slot = aligned_alloc(MASK_ALIGN, pool * sizeof(*c->slot));
     c->at = calloc(cap, sizeof(*c->at));
     c->home = calloc(cap, sizeof(*c->home));
     if (!c->cell_at || !c->cells || !c->now || !c->old || !c->slot || !c->at || !c->home) {

@@ -8,6 +8,7 @@
 
 #include "world/interest/batch.h"
 #include "world/interest/pause.h"
+#include "world/interest/sight_few.h"
 #include "world/interest/wire.h"
 
 _Static_assert(PACK_OVERHANG <= OUTBOX_OVERHANG, "records may be laid with that much behind them");
@@ -262,8 +263,10 @@ static struct sight_diff with_jumped(struct world *w, const struct sight_result 
     return (struct sight_diff){gone, added, d->n_gone + n_jumped, d->n_added + n_jumped};
 }
 
-/* --- those who are told of one mover alone -----------------------------------------------------
- */
+/* --- viewers who are told the same ------------------------------------------------------------ */
+
+_Static_assert(WORLD_GROUP_VIEWERS >= 2 * FEW_GROUP_MAX, "a group fits behind what waits");
+_Static_assert(WORLD_GROUP_MOVERS >= 2 * FEW_GROUP_MOVERS, "its movers too");
 
 /* Have the caches bring what telling a viewer will need. */
 static void fetch(const struct world *w, uint32_t viewer)
@@ -271,38 +274,82 @@ static void fetch(const struct world *w, uint32_t viewer)
     __builtin_prefetch(&w->routes[viewer]);
 }
 
-/* Those who are told of one mover alone get one body: those of the mover before this one, while
- * the caches bring what this one's need. */
-static void tell_waiting(struct world *w)
+/* The movers' records, as one body; empty where nothing of them is told. */
+static struct span body_of(struct world *w, const uint32_t *movers, uint32_t n, uint32_t *told)
 {
-    uint8_t body[AOI_MOVE_HEAD(false) + AOI_MOVE_RECORD_MAX];
-    uint32_t mover = w->fan.mover;
-    size_t n;
+    bool wide = n * AOI_MOVE_RECORD_MAX > UINT16_MAX;
+    uint8_t *body = arena_take(&w->scratch, AOI_MOVE_HEAD(true) + n * AOI_MOVE_RECORD_MAX + 2);
+    uint8_t *at = body + AOI_MOVE_HEAD(wide), *first = at;
+    uint32_t previous = 0;
 
-    if (w->fan.n_waiting == 0)
-        return;
-    for (uint32_t i = 0; i < w->fan.n_waiting; i++) {
-        const struct world_route *route = &w->routes[w->fan.waiting[i]];
+    ASSERT(body); /* sight left room */
+    *told = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct aoi_move_tail *tail = &w->tells[movers[i]];
+        uint32_t id = w->entities.id[movers[i]];
 
-        lone_add(&w->fan.lone, route->link, route->sid);
+        if (tail->len == 0)
+            continue;
+        at += aoi_move_put_wide(at, id, previous, tail);
+        previous = id;
+        (*told)++;
     }
-    n = aoi_move_put(body + AOI_MOVE_HEAD(false), w->entities.id[mover], 0, &w->tells[mover]);
-    aoi_move_head(body, w->tick, n, false);
-    lone_tell(&w->fan.lone, span_of(body, AOI_MOVE_HEAD(false) + n), &w->outbox);
-    w->metrics.aoi_moves += w->fan.n_waiting;
-    w->fan.n_waiting = 0;
+    if (*told > 0)
+        aoi_move_head(body, w->tick, (size_t)(at - first), wide);
+    return span_of(body, (size_t)(at - body));
 }
 
-static void tell_alone(struct world *w, const struct sight_result *r)
+static void tell_waiting(struct world *w)
 {
-    if (w->tells[r->movers[0]].len == 0)
-        return;
-    for (uint32_t i = 0; i < r->n_alone; i++)
-        fetch(w, r->alone[i]);
-    tell_waiting(w);
-    memcpy(w->fan.waiting, r->alone, r->n_alone * sizeof(*r->alone));
-    w->fan.n_waiting = r->n_alone;
-    w->fan.mover = r->movers[0];
+    struct world_groups *g = &w->fan.groups;
+    size_t mark = w->scratch.used;
+
+    for (uint32_t i = 0; i < g->n; i++) {
+        const uint32_t *viewers = g->viewers + g->groups[i].viewers;
+        uint32_t n = g->groups[i].n_viewers, told;
+        struct span body =
+            body_of(w, g->movers + g->groups[i].movers, g->groups[i].n_movers, &told);
+
+        if (told > 0) {
+            for (uint32_t v = 0; v < n; v++)
+                alike_add(&w->fan.alike, w->routes[viewers[v]].link, w->routes[viewers[v]].sid);
+            alike_tell(&w->fan.alike, body, &w->outbox);
+            w->metrics.aoi_moves += (uint64_t)told * n;
+        }
+        arena_rewind(&w->scratch, mark);
+    }
+    g->n = g->n_viewers = g->n_movers = 0;
+}
+
+/* It waits until there are many. */
+static void tell_group(struct world *w, const struct sight_result *r)
+{
+    struct world_groups *g = &w->fan.groups;
+
+    if (g->n == WORLD_GROUPS || g->n_viewers + r->n_group > WORLD_GROUP_VIEWERS ||
+        g->n_movers + r->n_movers > WORLD_GROUP_MOVERS)
+        tell_waiting(w);
+    g->groups[g->n].viewers = g->n_viewers;
+    g->groups[g->n].n_viewers = r->n_group;
+    g->groups[g->n].movers = g->n_movers;
+    g->groups[g->n++].n_movers = r->n_movers;
+    for (uint32_t i = 0; i < r->n_group; i++) {
+        fetch(w, r->group[i]);
+        g->viewers[g->n_viewers++] = r->group[i];
+    }
+    for (uint32_t i = 0; i < r->n_movers; i++)
+        g->movers[g->n_movers++] = r->movers[i];
+}
+
+static bool any_jumped(const struct world *w, const struct sight_result *r)
+{
+    if (w->n_jumped == 0)
+        return false;
+    for (uint32_t i = 0; i < r->n_movers; i++) {
+        if (w->jumped[r->movers[i]])
+            return true;
+    }
+    return false;
 }
 
 static void tell_viewer(void *arg, const struct sight_result *r);
@@ -310,10 +357,10 @@ static void tell_viewer(void *arg, const struct sight_result *r);
 /* One who jumped too far for a record is told by remove and add, viewer by viewer. */
 static void tell_each(struct world *w, const struct sight_result *r)
 {
-    struct sight_result one = {.movers = r->movers, .n_movers = 1};
+    struct sight_result one = {.movers = r->movers, .n_movers = r->n_movers};
 
-    for (uint32_t i = 0; i < r->n_alone; i++) {
-        one.viewer = r->alone[i];
+    for (uint32_t i = 0; i < r->n_group; i++) {
+        one.viewer = r->group[i];
         tell_viewer(w, &one);
     }
 }
@@ -330,12 +377,11 @@ static void tell_viewer(void *arg, const struct sight_result *r)
         block_lay(w, r->block);
     if (r->block && w->fan.any == 0 && w->n_jumped == 0 && d.n_gone + d.n_added == 0)
         return;
-    if (r->alone && w->jumped[r->movers[0]]) {
-        tell_each(w, r);
-        return;
-    }
-    if (r->alone) {
-        tell_alone(w, r);
+    if (r->group) {
+        if (any_jumped(w, r))
+            tell_each(w, r);
+        else
+            tell_group(w, r);
         return;
     }
     if (r->later)

@@ -21,15 +21,15 @@ static void receive(struct world *w, uint32_t slot)
     struct session *s;
 
     if (sessions_find(&w->sessions, w->entities.cold[slot].session, &s))
-        lone_add(&w->fan.lone, s->link, s->sid);
+        alike_add(&w->fan.alike, s->link, s->sid);
 }
 
 /* Send to all who were noted. */
 static uint32_t send(struct world *w, struct span body)
 {
-    uint32_t n = w->fan.lone.n;
+    uint32_t n = w->fan.alike.n + w->fan.alike.n_others;
 
-    lone_tell(&w->fan.lone, body, &w->outbox);
+    alike_tell(&w->fan.alike, body, &w->outbox);
     return n;
 }
 
@@ -64,7 +64,7 @@ static uint32_t tell_entities(struct world *w, const struct notice_area *to, str
 static uint32_t tell_link(struct world *w, uint32_t link_slot, struct span body)
 {
     struct link_ref link = {link_slot, w->sessions.links_slots.gen[link_slot]};
-    uint64_t *sids = w->fan.lone.sids;
+    uint64_t *sids = w->fan.alike.sids;
     uint32_t told = 0, n = 0;
 
     for (uint32_t at = w->sessions.links[link_slot].first; at != SLOTS_NONE;
@@ -98,7 +98,7 @@ static uint32_t tell_everybody(struct world *w, struct span body)
 
 uint32_t notice_tell(struct world *w, const struct notice_area *to, struct span body)
 {
-    ASSERT(w->fan.lone.n == 0); /* outside a tick */
+    ASSERT(w->fan.alike.n == 0); /* outside a tick */
     if (to->reach == NOTICE_EVERYBODY)
         return tell_everybody(w, body);
     return tell_entities(w, to, body);
@@ -109,7 +109,7 @@ uint32_t notice_tell_knowing(struct world *w, uint32_t slot, struct span body)
     uint32_t *viewers = arena_take(&w->scratch, w->entities.cap * sizeof(*viewers)), n;
 
     ASSERT(viewers); /* the scratch is empty outside a tick, and larger than this */
-    ASSERT(w->fan.lone.n == 0);
+    ASSERT(w->fan.alike.n == 0);
     n = sight_knowers(&w->sight, &w->entities, slot, viewers);
     for (uint32_t i = 0; i < n; i++)
         receive(w, viewers[i]);

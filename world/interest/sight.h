@@ -64,9 +64,9 @@ struct sight_result {
     const uint64_t *stay;            /* bits over block->ranks, the viewer left out */
     const uint32_t *movers; /* [n_movers] else, not NULL: those who stay and moved: slots by id */
     uint32_t n_movers;
-    const uint32_t *alone; /* [n_alone] not NULL: not one viewer, but all of these, who are told of
-                            * movers[0] and nothing else */
-    uint32_t n_alone;
+    const uint32_t *group; /* [n_group] not NULL: not one viewer, but all of these, who are told of
+                            * these movers and nothing else */
+    uint32_t n_group;
     const uint32_t *later; /* not NULL: one who is told soon, so that its data can be brought */
 };
 

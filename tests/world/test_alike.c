@@ -1,7 +1,7 @@
-/* tests/world/test_lone.c: one body for all who are told of one mover alone.
- * May touch: world/interest/lone, proto/link, common.
+/* tests/world/test_alike.c: one body for all who are told the same.
+ * May touch: world/interest/alike, proto/link, common.
  */
-#include "world/interest/lone.h"
+#include "world/interest/alike.h"
 
 #include "common/rng.h"
 #include "proto/frame.h"
@@ -42,16 +42,16 @@ static void drain(void *arg, struct link_ref link, struct span frames)
     }
 }
 
-Test(lone, each_is_told_once_over_its_link)
+Test(alike, each_is_told_once_over_its_link)
 {
     struct heard *h = calloc(1, sizeof *h);
     uint8_t *told = calloc(VIEWERS, 1);
     struct outbox o;
-    struct lone l;
+    struct alike a;
     struct rng rng;
     rng_init(&rng, 8);
     cr_assert_eq(outbox_init(&o, drain, h), 0);
-    cr_assert_eq(lone_init(&l, VIEWERS), 0);
+    cr_assert_eq(alike_init(&a, VIEWERS), 0);
     for (int round = 0; round < 20; round++) { /* in the last ones a link has more than a list */
         uint32_t links = round < 10 ? LINKS : 1, n = 0;
         uint8_t body = (uint8_t)round;
@@ -60,36 +60,36 @@ Test(lone, each_is_told_once_over_its_link)
             told[v] = rng_below(&rng, 4) != 0;
             n += told[v];
             if (told[v])
-                lone_add(&l, (struct link_ref){v % links, 1}, v);
+                alike_add(&a, (struct link_ref){v % links, 1}, v);
         }
-        lone_tell(&l, span_of(&body, 1), &o);
+        alike_tell(&a, span_of(&body, 1), &o);
         outbox_flush(&o);
-        cr_assert_eq(l.n, 0);
+        cr_assert_eq(a.n + a.n_others, 0);
         for (uint32_t v = 0; v < VIEWERS; v++) {
             cr_assert_eq(h->of[v], told[v] ? 1u + body : 0);
             cr_assert(!told[v] || h->link[v] == v % links);
         }
         cr_assert_eq(h->frames, links == LINKS ? LINKS : (n + LINK_MANY_MAX - 1) / LINK_MANY_MAX);
     }
-    lone_fini(&l);
+    alike_fini(&a);
     outbox_fini(&o);
     free(h);
     free(told);
     TEST_NO_LEAKS();
 }
 
-Test(lone, nobody_is_no_frame)
+Test(alike, nobody_is_no_frame)
 {
     struct heard *h = calloc(1, sizeof *h);
     struct outbox o;
-    struct lone l;
+    struct alike a;
     cr_assert_eq(outbox_init(&o, drain, h), 0);
-    cr_assert_eq(lone_init(&l, 10), 0);
-    lone_tell(&l, span_of("x", 1), &o);
+    cr_assert_eq(alike_init(&a, 10), 0);
+    alike_tell(&a, span_of("x", 1), &o);
     outbox_flush(&o);
     cr_assert_eq(h->frames, 0);
-    lone_fini(&l);
-    lone_fini(&l); /* twice is fine */
+    alike_fini(&a);
+    alike_fini(&a); /* twice is fine */
     outbox_fini(&o);
     free(h);
     TEST_NO_LEAKS();
