@@ -404,6 +404,23 @@ static size_t put_bin_head(uint8_t *out, size_t n)
     return 5;
 }
 
+/* Does it fit? At its longest, or else exactly. */
+static bool many_fits(const struct span_writer *w, const uint64_t *sessions, uint32_t n,
+                      size_t body_bytes)
+{
+    size_t room = w->cap - w->len, bytes = FRAME_HEAD + 2 + body_bytes;
+    uint8_t one[SESSION_MAX];
+
+    if (w->full)
+        return false;
+    if (MANY_HEAD + (size_t)n * SESSION_MAX + BIN_HEAD + body_bytes <= room)
+        return true;
+    bytes += put_array_head(one, n) + put_bin_head(one, body_bytes);
+    for (uint32_t i = 0; i < n; i++)
+        bytes += put_session(one, sessions[i]);
+    return bytes <= room;
+}
+
 void link_write_data_many(struct span_writer *w, const uint64_t *sessions, uint32_t n,
                           struct span body)
 {
@@ -413,7 +430,7 @@ void link_write_data_many(struct span_writer *w, const uint64_t *sessions, uint3
     ASSERT(n <= LINK_MANY_MAX);
     ASSERT(body.n > 0);
     ASSERT(body.n <= PROTO_BATCH_MAX);
-    if (w->full || w->cap - w->len < MANY_HEAD + (size_t)n * SESSION_MAX + BIN_HEAD + body.n) {
+    if (!many_fits(w, sessions, n, body.n)) {
         w->full = true;
         return;
     }
