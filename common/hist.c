@@ -90,6 +90,18 @@ void hist_merge(struct hist *into, const struct hist *from)
         into->bucket[i] += from->bucket[i];
 }
 
+void hist_since(const struct hist *now, const struct hist *before, struct hist *out)
+{
+    out->count = now->count - before->count;
+    out->sum = now->sum - before->sum;
+    out->max = 0;
+    for (size_t i = 0; i < HIST_BUCKETS; i++) {
+        out->bucket[i] = now->bucket[i] - before->bucket[i];
+        if (out->bucket[i] > 0)
+            out->max = bucket_top(i) < now->max ? bucket_top(i) : now->max;
+    }
+}
+
 void hist_clear(struct hist *h)
 {
     *h = (struct hist){0};

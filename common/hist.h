@@ -25,4 +25,6 @@ uint64_t hist_quantile(const struct hist *h, double q);
 /* How many values were at most `limit` (to the bucket's edge). */
 uint64_t hist_at_most(const struct hist *h, uint64_t limit);
 void hist_merge(struct hist *into, const struct hist *from);
+/* What was recorded in `now` since it was as `before`; its max is a bucket's upper edge. */
+void hist_since(const struct hist *now, const struct hist *before, struct hist *out);
 void hist_clear(struct hist *h);

@@ -70,3 +70,41 @@ void metrics_write_hists(const char *name, const char *help, const struct metric
     for (size_t i = 0; i < n; i++)
         write_hist(name, &hists[i], bounds_ns, n_bounds, to);
 }
+
+/* One line of a summary: `quantile` "0.5" or NULL, `end` "" or "_sum". */
+static void write_summary_line(const char *name, const char *end, const char *label,
+                               const char *quantile, uint64_t value, uint64_t unit_ns, FILE *to)
+{
+    char text[32], labels[256] = "";
+
+    if (quantile)
+        snprintf(labels, sizeof(labels), "{%s%squantile=\"%s\"}", label, label[0] ? "," : "",
+                 quantile);
+    else if (label[0])
+        snprintf(labels, sizeof(labels), "{%s}", label);
+    if (unit_ns > 0)
+        seconds_text(value * unit_ns, text);
+    else
+        snprintf(text, sizeof(text), "%" PRIu64, value);
+    fprintf(to, "%s%s%s %s\n", name, end, labels, text);
+}
+
+void metrics_write_summaries(const char *name, const char *help, const struct metric_hist *hists,
+                             size_t n, uint64_t unit_ns, FILE *to)
+{
+    static const struct {
+        const char *text;
+        double q;
+    } quantiles[] = {{"0.5", 0.5}, {"0.99", 0.99}, {"1", 1}};
+
+    write_head(name, help, "summary", to);
+    for (size_t i = 0; i < n; i++) {
+        const struct metric_hist *m = &hists[i];
+
+        for (size_t k = 0; k < ARRAY_LEN(quantiles); k++)
+            write_summary_line(name, "", m->label, quantiles[k].text,
+                               hist_quantile(m->hist, quantiles[k].q), unit_ns, to);
+        write_summary_line(name, "_sum", m->label, NULL, m->hist->sum, unit_ns, to);
+        write_summary_line(name, "_count", m->label, NULL, m->hist->count, 0, to);
+    }
+}

@@ -40,10 +40,17 @@ struct metric_hist {
 void metrics_write_hists(const char *name, const char *help, const struct metric_hist *hists,
                          size_t n, const uint64_t *bounds_ns, size_t n_bounds, FILE *to);
 
+/* The same as summaries: the median, what 99 of 100 stay below, and the most, since the start.
+ * `unit_ns`: what a recorded 1 means, and the values are written in seconds; 0: as they are. */
+void metrics_write_summaries(const char *name, const char *help, const struct metric_hist *hists,
+                             size_t n, uint64_t unit_ns, FILE *to);
+
 /* The same tables as rows for README: name, type, labels with their values, help; one row a name.
- * `labels` of an info are words as they shall stand there; of histograms as in metric_hist. */
+ * `labels` of an info are words as they shall stand there; of the others as in metric_hist. */
 void metrics_print_head(FILE *to);
 void metrics_print_rows(const struct metric *table, size_t n, FILE *to);
 void metrics_print_info(const char *name, const char *help, const char *labels, FILE *to);
 void metrics_print_hists(const char *name, const char *help, const char *const *labels, size_t n,
                          FILE *to);
+void metrics_print_summaries(const char *name, const char *help, const char *const *labels,
+                             size_t n, FILE *to);

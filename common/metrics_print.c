@@ -65,11 +65,24 @@ void metrics_print_info(const char *name, const char *help, const char *labels, 
     print_end(help, to);
 }
 
-void metrics_print_hists(const char *name, const char *help, const char *const *labels, size_t n,
-                         FILE *to)
+/* A name whose rows differ in their labels. */
+static void print_kind(const char *name, const char *type, const char *help,
+                       const char *const *labels, size_t n, FILE *to)
 {
-    print_begin(name, "histogram", to);
+    print_begin(name, type, to);
     for (size_t i = 0; i < n; i++)
         print_label(labels[i], i == 0, to);
     print_end(help, to);
+}
+
+void metrics_print_hists(const char *name, const char *help, const char *const *labels, size_t n,
+                         FILE *to)
+{
+    print_kind(name, "histogram", help, labels, n, to);
+}
+
+void metrics_print_summaries(const char *name, const char *help, const char *const *labels,
+                             size_t n, FILE *to)
+{
+    print_kind(name, "summary", help, labels, n, to);
 }

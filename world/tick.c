@@ -6,6 +6,7 @@
 #include "world/command/router.h"
 #include "world/interest/fanout.h"
 #include "world/interest/pause.h"
+#include "world/interest/soft.h"
 #include "world/interest/wire.h"
 
 /* Ends a phase: adds the time since `*at` to its histogram. */
@@ -58,9 +59,18 @@ static void sight_phase(struct world *w)
     }
 }
 
+/* The tick's books of sight: `adds` and `removes` were told before it. */
+static void keep_books(struct world *w, uint64_t adds, uint64_t removes)
+{
+    hist_add(&w->books[BOOK_ADDS], w->metrics.aoi_adds - adds);
+    hist_add(&w->books[BOOK_REMOVES], w->metrics.aoi_removes - removes);
+    hist_add(&w->books[BOOK_KNOWN], w->sight.soft ? w->sight.soft->pairs : w->sight.pairs);
+}
+
 void tick_run(struct world *w, struct mono now)
 {
     int64_t start = w->ops.clock_ns ? w->ops.clock_ns(w->ops.arg) : 0, at = start;
+    const uint64_t adds = w->metrics.aoi_adds, removes = w->metrics.aoi_removes;
     const uint32_t *from;
 
     ASSERT(w->scratch.used == 0);
@@ -82,6 +92,7 @@ void tick_run(struct world *w, struct mono now)
     sight_settle(&w->sight, &w->entities);
     entities_bury(&w->entities);
     ages_fold(&w->ages);
+    keep_books(w, adds, removes);
     phase_end(w, PHASE_FANOUT, &at);
     arena_rewind(&w->scratch, 0);
     if (w->ops.clock_ns)

@@ -215,6 +215,11 @@ void world_destroy(struct world *w)
     free(w);
 }
 
+uint32_t world_tiers(const struct world *w)
+{
+    return w->sight.soft ? w->sight.soft->rules.n_tiers : 1;
+}
+
 void world_gauges(struct world *w)
 {
     struct world_metrics *m = &w->metrics;

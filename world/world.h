@@ -106,6 +106,9 @@ struct world_fan {
 
 enum world_phase { PHASE_WALK, PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANOUT, PHASE_COUNT };
 
+/* What a tick changed of sight, and what all viewers know after it. */
+enum world_book { BOOK_ADDS, BOOK_REMOVES, BOOK_KNOWN, BOOK_COUNT };
+
 struct world {
     struct world_config config;
     struct world_ops ops;
@@ -141,6 +144,7 @@ struct world {
     struct mono now; /* time of the last input or tick */
     struct world_metrics metrics;
     struct hist phase_ns[PHASE_COUNT];
+    struct hist books[BOOK_COUNT]; /* pairs, one value a tick */
     struct hist tick_ns;
     struct ages ages; /* of what viewers were told */
 };
@@ -156,6 +160,8 @@ int world_check(const struct world_config *c, char *why, size_t why_cap) MUST_CH
 int world_create(const struct world_config *c, const struct world_ops *ops, struct world **out,
                  char *why, size_t why_cap) MUST_CHECK;
 void world_destroy(struct world *w); /* NULL is fine */
+/* How many tiers its sight has; 1 without tiers. */
+uint32_t world_tiers(const struct world *w);
 /* Bring the gauges up to date before they are read. */
 void world_gauges(struct world *w);
 /* Everything that must hold between the rooms, asserted; costly, for tests and debug builds. */

@@ -122,3 +122,26 @@ Test(hist, the_ends_of_all_numbers_are_kept)
     cr_assert_eq(hist_quantile(&h, 1), UINT64_MAX);
     cr_assert_eq(h.max, UINT64_MAX);
 }
+
+Test(hist, what_came_since_is_what_was_recorded_since)
+{
+    static struct hist now, before, since, alone;
+    struct rng r;
+    rng_init(&r, 4);
+    for (int i = 0; i < 1000; i++)
+        hist_add(&now, 1000000 + rng_below(&r, 1000000));
+    before = now;
+    hist_since(&now, &before, &since);
+    cr_assert_eq(since.count + since.sum + since.max, 0);
+    for (int i = 0; i < 500; i++) {
+        uint64_t v = rng_below(&r, 1000);
+        hist_add(&now, v);
+        hist_add(&alone, v);
+    }
+    hist_since(&now, &before, &since);
+    cr_assert_eq(since.count, 500);
+    cr_assert_eq(since.sum, alone.sum);
+    cr_assert_eq(memcmp(since.bucket, alone.bucket, sizeof(since.bucket)), 0);
+    cr_assert_geq(since.max, alone.max);
+    cr_assert_leq(since.max, alone.max + alone.max / HIST_SUB);
+}

@@ -107,6 +107,42 @@ Test(metrics, histograms_of_one_name_are_told_apart_by_their_labels)
     TEST_NO_LEAKS();
 }
 
+Test(metrics, a_summary_tells_the_median_the_rare_and_the_most)
+{
+    static struct hist a, b;
+    struct metric_hist two[] = {{"tier=\"0\"", &a}, {"tier=\"1\"", &b}}, one = {"", &b};
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    hist_add_many(&a, 0, 98);
+    hist_add(&a, 2);
+    hist_add(&a, 7);
+    metrics_write_summaries("aegis_age_seconds", "Ages", two, 2, 50000000, f);
+    metrics_write_summaries("aegis_pairs", "Pairs", &one, 1, 0, f);
+    fclose(f);
+    cr_assert_str_eq(text, "# HELP aegis_age_seconds Ages\n"
+                           "# TYPE aegis_age_seconds summary\n"
+                           "aegis_age_seconds{tier=\"0\",quantile=\"0.5\"} 0\n"
+                           "aegis_age_seconds{tier=\"0\",quantile=\"0.99\"} 0.1\n"
+                           "aegis_age_seconds{tier=\"0\",quantile=\"1\"} 0.35\n"
+                           "aegis_age_seconds_sum{tier=\"0\"} 0.45\n"
+                           "aegis_age_seconds_count{tier=\"0\"} 100\n"
+                           "aegis_age_seconds{tier=\"1\",quantile=\"0.5\"} 0\n"
+                           "aegis_age_seconds{tier=\"1\",quantile=\"0.99\"} 0\n"
+                           "aegis_age_seconds{tier=\"1\",quantile=\"1\"} 0\n"
+                           "aegis_age_seconds_sum{tier=\"1\"} 0\n"
+                           "aegis_age_seconds_count{tier=\"1\"} 0\n"
+                           "# HELP aegis_pairs Pairs\n"
+                           "# TYPE aegis_pairs summary\n"
+                           "aegis_pairs{quantile=\"0.5\"} 0\n"
+                           "aegis_pairs{quantile=\"0.99\"} 0\n"
+                           "aegis_pairs{quantile=\"1\"} 0\n"
+                           "aegis_pairs_sum 0\n"
+                           "aegis_pairs_count 0\n");
+    free(text);
+    TEST_NO_LEAKS();
+}
+
 Test(metrics, what_is_told_by_labels_has_the_value_1)
 {
     char *text = NULL;

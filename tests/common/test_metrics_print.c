@@ -49,8 +49,10 @@ Test(metrics_print, an_info_and_histograms_have_a_row_each)
     metrics_print_info("aegis_build_info", "What runs", "`role`, `version`", page);
     metrics_print_hists("aegis_tick_seconds", "Tick time", NULL, 0, page);
     metrics_print_hists("aegis_phase_seconds", "Phases", labels, ARRAY_LEN(labels), page);
+    metrics_print_summaries("aegis_age_seconds", "Ages", labels, ARRAY_LEN(labels), page);
     is("| `aegis_build_info` | gauge | `role`, `version` | What runs |\n"
        "| `aegis_tick_seconds` | histogram | | Tick time |\n"
-       "| `aegis_phase_seconds` | histogram | `phase`: grid, sight | Phases |\n");
+       "| `aegis_phase_seconds` | histogram | `phase`: grid, sight | Phases |\n"
+       "| `aegis_age_seconds` | summary | `phase`: grid, sight | Ages |\n");
     TEST_NO_LEAKS();
 }

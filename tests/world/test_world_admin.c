@@ -101,6 +101,9 @@ Test(world_admin, metrics_hold_every_row_of_both_tables_and_the_times)
         "aegis_world_tick_phase_seconds_count{phase=\"sight\"}",
         "aegis_world_tick_phase_seconds_count{phase=\"events\"}",
         "aegis_world_tick_phase_seconds_count{phase=\"fanout\"}",
+        "aegis_world_tick_pairs_count{book=\"adds\"}",
+        "aegis_world_tick_pairs_count{book=\"removes\"}",
+        "aegis_world_tick_pairs_count{book=\"known\"}",
     };
     struct rig r;
     char line[256];
@@ -121,6 +124,8 @@ Test(world_admin, metrics_hold_every_row_of_both_tables_and_the_times)
         cr_expect(strstr(reply, line), "%s", hists[i]);
     }
     cr_expect(strstr(reply, "\naegis_build_info{role=\"world\",version=\"" AEGIS_VERSION "\","));
+    cr_expect(strstr(reply, "\naegis_world_told_age_seconds{tier=\"0\",quantile=\"0.99\"} 0\n"));
+    cr_expect_null(strstr(reply, "tier=\"1\""), "there are no tiers");
     cr_expect(strstr(reply, "\naegis_world_ticks_total 1\n"));
     cr_expect(strstr(reply, "\naegis_world_ticks_skipped_total 7\n"));
     cr_expect(strstr(reply, "\naegis_world_tick_seconds_bucket{le=\"0.002\"} 0\n"));

@@ -24,6 +24,15 @@
 #define PHASE_NAME "aegis_world_tick_phase_seconds"
 #define PHASE_HELP "Time of a tick's parts, by phase"
 
+#define AGES_NAME "aegis_world_told_age_seconds"
+#define AGES_HELP                                                                                \
+    "Time from a change to the tick that tells a viewer of it, by tier: the median, what 99 of " \
+    "100 stay below, and the most since the start; without tiers, once for each mover"
+#define BOOKS_NAME "aegis_world_tick_pairs"
+#define BOOKS_HELP                                                                                 \
+    "Pairs of a viewer and one it sees, by book: that a tick told as added, told as removed, and " \
+    "known after it; the median, what 99 of 100 stay below, and the most since the start"
+
 #define US(n) ((uint64_t)(n)*1000)
 #define MS(n) ((uint64_t)(n)*1000000)
 
@@ -40,6 +49,17 @@ static const char *const phase_labels[PHASE_COUNT] = {
     [PHASE_SIGHT] = "phase=\"sight\"",   /* who came into sight, who went */
     [PHASE_EVENTS] = "phase=\"events\"", /* what is told */
     [PHASE_FANOUT] = "phase=\"fanout\"", /* the viewers' batches are written */
+};
+
+static const char *const book_labels[BOOK_COUNT] = {
+    [BOOK_ADDS] = "book=\"adds\"",
+    [BOOK_REMOVES] = "book=\"removes\"",
+    [BOOK_KNOWN] = "book=\"known\"",
+};
+
+static const char *const tier_labels[AGES_TIERS] = {
+    "tier=\"0\"", "tier=\"1\"", "tier=\"2\"", "tier=\"3\"",
+    "tier=\"4\"", "tier=\"5\"", "tier=\"6\"", "tier=\"7\"",
 };
 
 struct world_admin {
@@ -68,6 +88,19 @@ static void write_times(const struct world_admin_view *v, FILE *to)
                         ARRAY_LEN(bounds_ns), to);
 }
 
+static void write_sight(const struct world *w, FILE *to)
+{
+    const uint32_t n_tiers = world_tiers(w);
+    struct metric_hist ages[AGES_TIERS], books[BOOK_COUNT];
+
+    for (uint32_t i = 0; i < n_tiers; i++)
+        ages[i] = (struct metric_hist){tier_labels[i], &w->ages.told[i]};
+    for (size_t i = 0; i < BOOK_COUNT; i++)
+        books[i] = (struct metric_hist){book_labels[i], &w->books[i]};
+    metrics_write_summaries(AGES_NAME, AGES_HELP, ages, n_tiers, (uint64_t)w->config.tick_ns, to);
+    metrics_write_summaries(BOOKS_NAME, BOOKS_HELP, books, BOOK_COUNT, 0, to);
+}
+
 static int page_metrics(void *arg, FILE *to)
 {
     struct world_admin *a = arg;
@@ -84,6 +117,7 @@ static int page_metrics(void *arg, FILE *to)
     metrics_write(world_metrics_table, world_metrics_count, &v->world->metrics, to);
     metrics_write(edge_metrics_table, edge_metrics_count, v->metrics, to);
     write_times(v, to);
+    write_sight(v->world, to);
     return 200;
 }
 
@@ -222,4 +256,6 @@ void world_admin_print_metrics(FILE *to)
     metrics_print_rows(edge_metrics_table, edge_metrics_count, to);
     metrics_print_hists(TICK_NAME, TICK_HELP, NULL, 0, to);
     metrics_print_hists(PHASE_NAME, PHASE_HELP, phase_labels, PHASE_COUNT, to);
+    metrics_print_summaries(AGES_NAME, AGES_HELP, tier_labels, AGES_TIERS, to);
+    metrics_print_summaries(BOOKS_NAME, BOOKS_HELP, book_labels, BOOK_COUNT, to);
 }

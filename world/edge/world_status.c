@@ -9,6 +9,8 @@
 #include <stdio.h>
 
 #define NS_PER_US 1000
+#define TEXT_AGES 192 /* bytes of one quantile of all tiers */
+#define TEXT_MAX  768
 
 static struct world_status_counts counts_now(struct world *w)
 {
@@ -16,6 +18,8 @@ static struct world_status_counts counts_now(struct world *w)
     const struct world_metrics *m = &w->metrics;
     return (struct world_status_counts){
         .moves = m->moves_ok,
+        .adds = m->aoi_adds,
+        .removes = m->aoi_removes,
         .updates = m->aoi_adds + m->aoi_removes + m->aoi_moves,
     };
 }
@@ -25,29 +29,56 @@ static uint64_t a_second(uint64_t before, uint64_t after, int64_t over_ns)
     return (uint64_t)((double)(after - before) * (double)CLOCK_NS_PER_S / (double)over_ns + 0.5);
 }
 
-void world_status_text(uint32_t players, struct world_status_counts before,
+/* " NAME=1,2,3": this quantile of each tier's age, in whole ms. */
+static void ages_text(const struct world_status_now *now, const char *name, double q, char *out,
+                      size_t cap)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < now->n_tiers && n < cap; i++) {
+        uint64_t ms = hist_quantile(&now->ages[i], q) * (uint64_t)now->tick_ns / CLOCK_NS_PER_MS;
+
+        n += (size_t)snprintf(out + n, cap - n, "%s%s%" PRIu64, i == 0 ? name : "",
+                              i == 0 ? "=" : ",", ms);
+    }
+}
+
+void world_status_text(const struct world_status_now *now, struct world_status_counts before,
                        struct world_status_counts after, int64_t over_ns,
                        const struct hist *tick_ns, char *out, size_t cap)
 {
+    char p50[TEXT_AGES], p99[TEXT_AGES];
+
     ASSERT(over_ns > 0);
-    snprintf(out, cap,
-             "status players=%" PRIu32 " moves=%" PRIu64 " updates=%" PRIu64 " tick_p50_us=%" PRIu64
-             " tick_max_us=%" PRIu64,
-             players, a_second(before.moves, after.moves, over_ns),
-             a_second(before.updates, after.updates, over_ns),
-             hist_quantile(tick_ns, 0.5) / NS_PER_US, tick_ns->max / NS_PER_US);
+    ages_text(now, "age_p50_ms", 0.5, p50, sizeof(p50));
+    ages_text(now, "age_p99_ms", 0.99, p99, sizeof(p99));
+    snprintf(
+        out, cap,
+        "status players=%" PRIu32 " moves=%" PRIu64 " updates=%" PRIu64 " tick_p50_us=%" PRIu64
+        " tick_max_us=%" PRIu64 " known=%" PRIu64 " adds=%" PRIu64 " removes=%" PRIu64 " %s %s",
+        now->players, a_second(before.moves, after.moves, over_ns),
+        a_second(before.updates, after.updates, over_ns), hist_quantile(tick_ns, 0.5) / NS_PER_US,
+        tick_ns->max / NS_PER_US, now->known, a_second(before.adds, after.adds, over_ns),
+        a_second(before.removes, after.removes, over_ns), p50, p99);
 }
 
 static void on_due(void *arg)
 {
     struct world_status *s = arg;
+    struct world *w = s->world;
     struct mono now = clock_mono();
-    struct world_status_counts counts = counts_now(s->world);
+    struct world_status_counts counts = counts_now(w);
     int64_t over_ns = clock_since(now, s->at);
-    char text[192];
+    struct world_status_now what = {w->sessions.inside, w->metrics.aoi_known, s->told_since,
+                                    world_tiers(w), w->config.tick_ns};
+    char text[TEXT_MAX];
 
-    world_status_text(s->world->sessions.inside, s->last, counts, over_ns > 0 ? over_ns : 1,
-                      &s->tick_ns, text, sizeof(text));
+    for (uint32_t i = 0; i < what.n_tiers; i++) {
+        hist_since(&w->ages.told[i], &s->told[i], &s->told_since[i]);
+        s->told[i] = w->ages.told[i];
+    }
+    world_status_text(&what, s->last, counts, over_ns > 0 ? over_ns : 1, &s->tick_ns, text,
+                      sizeof(text));
     log_line(LOG_INFO, "%s", text);
     s->last = counts;
     s->at = now;

@@ -9,8 +9,18 @@
 
 /* What a line is made of: counts since the start, and the ticks since the line before. */
 struct world_status_counts {
-    uint64_t moves;   /* accepted */
-    uint64_t updates; /* adds, removes and moves told */
+    uint64_t moves;         /* accepted */
+    uint64_t adds, removes; /* pairs told as such */
+    uint64_t updates;       /* adds, removes and moves told */
+};
+
+/* What it says of now, and of how old what viewers were told was since the line before. */
+struct world_status_now {
+    uint32_t players;
+    uint64_t known;          /* pairs */
+    const struct hist *ages; /* [n_tiers] ticks, by tier */
+    uint32_t n_tiers;
+    int64_t tick_ns;
 };
 
 struct world_status {
@@ -19,7 +29,9 @@ struct world_status {
     int64_t every_ns;
     struct mono at; /* of the last line */
     struct world_status_counts last;
-    struct hist tick_ns; /* since the last line */
+    struct hist tick_ns;                /* since the last line */
+    struct hist told[AGES_TIERS];       /* ages as they were at the last line */
+    struct hist told_since[AGES_TIERS]; /* and since then */
 };
 
 /* A line each `every_ns` from now on; 0: none. E_NOMEM. */
@@ -30,6 +42,6 @@ void world_status_fini(struct world_status *s); /* zero is fine */
 void world_status_tick(struct world_status *s, uint64_t ns);
 
 /* The line's text for `over_ns` (> 0) in which `before` became `after`. */
-void world_status_text(uint32_t players, struct world_status_counts before,
+void world_status_text(const struct world_status_now *now, struct world_status_counts before,
                        struct world_status_counts after, int64_t over_ns,
                        const struct hist *tick_ns, char *out, size_t cap);
