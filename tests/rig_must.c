@@ -33,6 +33,14 @@ uint32_t rig_enter(struct rig *r, uint32_t s)
     return must(r, s, rig_send_nil(r, s, CMD_ENTER_REQ), CMD_ENTER_RESP)->enter_resp.id;
 }
 
+uint32_t rig_enter_scene(struct rig *r, uint32_t s, const char *scene)
+{
+    struct message m = {.cmd = CMD_ENTER_REQ};
+    m.enter_req.has_scene = true;
+    m.enter_req.scene = span_text(scene);
+    return must(r, s, rig_send(r, s, &m), CMD_ENTER_RESP)->enter_resp.id;
+}
+
 void rig_leave(struct rig *r, uint32_t s)
 {
     must(r, s, rig_send_nil(r, s, CMD_LEAVE_REQ), CMD_LEAVE_RESP);

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "proto/frame.h"
 #include "world/command/inbox.h"
+#include "world/command/teleport.h"
 #include "world/tick.h"
 
 #include <criterion/criterion.h>
@@ -223,6 +224,11 @@ struct world_config rig_config(void)
 
 struct rig *rig_create(const struct world_config *c)
 {
+    return rig_create_maps(c, NULL, 0);
+}
+
+struct rig *rig_create_maps(const struct world_config *c, const struct map *maps, uint32_t n)
+{
     log_init("world", LOG_OFF, LOG_TEXT);
     struct rig *r = calloc(1, sizeof *r);
     r->sessions = calloc(RIG_SESSIONS_MAX, sizeof *r->sessions);
@@ -232,7 +238,7 @@ struct rig *rig_create(const struct world_config *c)
     r->now = (struct mono){1000 * CLOCK_NS_PER_S};
     if (message_reader_create(PROTO_BATCH_MAX, &r->reader) != 0)
         rig_fail("no memory for a reader");
-    struct world_ops ops = {.drain = drain, .arg = r};
+    struct world_ops ops = {.drain = drain, .arg = r, .maps = maps, .n_maps = n};
     char why[256] = "";
     int err = world_create(c, &ops, &r->world, why, sizeof why);
     if (err != 0)
@@ -457,6 +463,21 @@ uint32_t rig_send_say(struct rig *r, uint32_t s, const char *text)
     struct message m = {.cmd = CMD_SAY_REQ};
     m.say_req.text = span_text(text);
     return rig_send(r, s, &m);
+}
+
+int rig_teleport(struct rig *r, uint32_t s, uint32_t scene, double x, double y)
+{
+    struct world *w = r->world;
+    core_in(r);
+    struct session_ref who;
+    struct session *session;
+    int err = PE_NOT_IN_WORLD;
+    if (sessions_by_sid(&w->sessions, r->links[r->sessions[s].link].ref, r->sessions[s].sid,
+                        &who) &&
+        sessions_find(&w->sessions, who, &session))
+        err = teleport_entity(w, session->entity, scene, x, y);
+    core_out(r);
+    return err;
 }
 
 /* --- time ------------------------------------------------------------------------------------ */

@@ -91,6 +91,8 @@ struct rig {
 struct world_config rig_config(void);
 /* A world with one link, "gw-0". */
 struct rig *rig_create(const struct world_config *c);
+/* With a scene for each of these maps, which the caller keeps until the rig is gone. */
+struct rig *rig_create_maps(const struct world_config *c, const struct map *maps, uint32_t n);
 void rig_destroy(struct rig *r);
 /* Masks and records by code without vector instructions, whatever the processor has. */
 void rig_portable(struct rig *r);
@@ -124,6 +126,9 @@ uint32_t rig_send_turn(struct rig *r, uint32_t s, double x, double y, double dir
 uint32_t rig_send_walk(struct rig *r, uint32_t s, double x, double y, bool path);
 uint32_t rig_send_say(struct rig *r, uint32_t s, const char *text);
 
+/* The world puts the session's entity elsewhere. 0 or PE_*. */
+int rig_teleport(struct rig *r, uint32_t s, uint32_t scene, double x, double y);
+
 /* --- time ------------------------------------------------------------------------------------ */
 
 /* `n` times: a tick's length passes, and the tick runs. */
@@ -152,6 +157,8 @@ uint64_t rig_hash(const struct rig *r);
 uint32_t rig_login(struct rig *r, uint32_t s, const char *name);
 /* EnterResp's id. */
 uint32_t rig_enter(struct rig *r, uint32_t s);
+/* The same into the scene of this name. */
+uint32_t rig_enter_scene(struct rig *r, uint32_t s, const char *scene);
 void rig_leave(struct rig *r, uint32_t s);
 void rig_move(struct rig *r, uint32_t s, double x, double y);
 void rig_turn(struct rig *r, uint32_t s, double x, double y, double dir, double speed);

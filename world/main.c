@@ -43,8 +43,7 @@ struct program {
     struct loop_signal *on_term, *on_int;
     struct loop_timer *deadline; /* of the drain */
     struct world_link *link;
-    struct map maps[OPT_LIST_MAX];
-    const struct map *map_refs[OPT_LIST_MAX]; /* to those; the world borrows both */
+    struct map maps[OPT_LIST_MAX]; /* [n_maps] the world borrows them */
     uint32_t n_maps;
     struct world *world;
     struct ticker ticker;
@@ -126,7 +125,6 @@ static int load_maps(struct program *p, char *why, size_t why_cap)
         int err = map_tiled_load(list->text[i], p->options.tile_size, &p->maps[i], why, why_cap);
         if (err != 0)
             return err;
-        p->map_refs[p->n_maps] = &p->maps[p->n_maps];
         p->n_maps++;
     }
     return 0;
@@ -155,7 +153,7 @@ static int build(struct program *p, char *why, size_t why_cap)
         .drain = world_link_drain,
         .clock_ns = clock_for_phases,
         .arg = p->link,
-        .maps = p->map_refs,
+        .maps = p->maps,
         .n_maps = p->n_maps,
     };
     return world_create(&p->options.core, &ops, &p->world, why, why_cap);

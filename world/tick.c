@@ -4,6 +4,7 @@
 #include "world/command/admit.h"
 #include "world/command/keep.h"
 #include "world/command/router.h"
+#include "world/command/teleport.h"
 #include "world/interest/fanout.h"
 #include "world/interest/pause.h"
 #include "world/interest/soft.h"
@@ -82,6 +83,7 @@ void tick_run(struct world *w, struct mono now)
     keep_run(w, now);
     cmd_walk_tick(w, now);
     phase_end(w, PHASE_WALK, &at);
+    teleport_portals(w);
     from = grid_phase(w);
     phase_end(w, PHASE_GRID, &at);
     sight_phase(w);

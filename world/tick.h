@@ -4,8 +4,8 @@
  *   sight   each viewer: gone, new, staying
  *   events  what happened, in one order; whose change is told now
  *   fanout  one batch a viewer, into the outbox
- * and before them what is due of the periodic work. Pure: time comes as an argument. No malloc.
- * May touch: the whole core.
+ * and before them what is due of the periodic work, and portals. Pure: time comes as an argument.
+ * No malloc. May touch: the whole core.
  */
 #pragma once
 

@@ -25,6 +25,12 @@ static uint32_t sessions_max(const struct world_config *c)
     return c->max_sessions ? (uint32_t)c->max_sessions : 2 * entities_max(c);
 }
 
+/* Units: what a coordinate must stay below, so that its quanta fit. */
+static double far_of(const struct world_config *c)
+{
+    return INT32_MAX / 2 * c->quantum;
+}
+
 static int scenes_init_all(struct world *w, char *why, size_t why_cap)
 {
     const struct world_config *c = &w->config;
@@ -32,16 +38,14 @@ static int scenes_init_all(struct world *w, char *why, size_t why_cap)
         .bounds = {c->bounds[0], c->bounds[1], c->bounds[2], c->bounds[3]},
         .maps = w->ops.maps,
         .n_maps = w->ops.n_maps,
+        .far = far_of(c),
         .first = c->scene ? span_text(c->scene) : (struct span){0},
     };
     int err = scene_spawn_parse(c->spawn, &plan.spawn);
 
-    if (err == 0)
-        err = scenes_check(&plan, why, why_cap);
-    if (err == 0)
-        err = scenes_init(&w->scenes, &plan, c->aoi_radius + c->aoi_hysteresis,
-                          c->aoi_hysteresis > 0, 2 * entities_max(c));
-    return err;
+    return err != 0 ? err
+                    : scenes_init(&w->scenes, &plan, c->aoi_radius + c->aoi_hysteresis,
+                                  c->aoi_hysteresis > 0, 2 * entities_max(c), why, why_cap);
 }
 
 /* The radius within which somebody is seen at all. */
@@ -76,9 +80,9 @@ int world_check(const struct world_config *c, char *why, size_t why_cap)
         return E_RANGE;
     }
     for (int i = 0; i < 4; i++) {
-        if (!(fabs(c->bounds[i]) / c->quantum < INT32_MAX / 2)) {
+        if (!(fabs(c->bounds[i]) < far_of(c))) {
             snprintf(why, why_cap, "-bounds: %g must stay below %g units with -quantum %g",
-                     c->bounds[i], INT32_MAX / 2 * c->quantum, c->quantum);
+                     c->bounds[i], far_of(c), c->quantum);
             return E_RANGE;
         }
     }

@@ -68,7 +68,7 @@ struct world_ops {
     outbox_drain_fn *drain;         /* link frames to send */
     int64_t (*clock_ns)(void *arg); /* for the phases' times only; NULL: not timed */
     void *arg;
-    const struct map *const *maps; /* [n_maps] a scene each; borrowed for the world's life */
+    const struct map *maps; /* [n_maps] a scene each; borrowed for the world's life */
     uint32_t n_maps;
     struct store_door store; /* has an arg of its own */
 };

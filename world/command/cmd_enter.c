@@ -5,15 +5,16 @@
 
 #include "common/log.h"
 #include "world/command/keep.h"
+#include "world/command/teleport.h"
 #include "world/interest/pause.h"
-#include "world/state/map.h"
 
 #include <inttypes.h>
 
-static void answer_enter(struct world *w, const struct session *s, uint32_t seq, uint32_t slot)
+void cmd_enter_tell(struct world *w, const struct session *s, uint32_t seq)
 {
     struct message m = {.cmd = CMD_ENTER_RESP, .seq = seq};
     const struct world_config *c = &w->config;
+    uint32_t slot = s->entity.slot;
 
     m.enter_resp.id = w->entities.id[slot];
     m.enter_resp.scene = w->scenes.list[w->entities.scene[slot]].name;
@@ -41,13 +42,8 @@ static int take_id(struct world *w, struct session *s, struct mono now, uint32_t
 /* Is the place where it was last a place still? */
 static bool stands(const struct world *w, const struct store_character *last, uint32_t *number)
 {
-    const struct scene *sc;
-
-    if (!scenes_find(&w->scenes, span_of(last->scene, last->scene_len), number))
-        return false;
-    sc = &w->scenes.list[*number];
-    return scene_inside(sc, last->x, last->y) &&
-           (!sc->map || ground_free_at(&sc->map->ground, last->x, last->y));
+    return scenes_find(&w->scenes, span_of(last->scene, last->scene_len), number) &&
+           scene_free(&w->scenes.list[*number], last->x, last->y);
 }
 
 /* Where it was last, unless another scene is asked for; else a spawn in the scene that `b` says.
@@ -105,8 +101,9 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
     w->routes[s->entity.slot] = (struct world_route){s->link, s->sid};
     sight_watch(&w->sight, s->entity.slot);
     pause_enter(w, s);
+    teleport_enter(w, s->entity.slot);
 
-    answer_enter(w, s, m->seq, s->entity.slot);
+    cmd_enter_tell(w, s, m->seq);
     log_often(LOG_INFO, "world #%u \"%.*s\" entered (%.1f, %.1f) session=%" PRIu64 " peer=%s",
               birth.id, (int)s->name_len, s->name, birth.x, birth.y, s->sid, s->peer);
     return 0;

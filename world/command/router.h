@@ -42,5 +42,7 @@ bool cmd_walk_end(struct world *w, uint32_t slot);
 /* Every walker's next step; who ends short of its goal is told. A phase of the tick. */
 void cmd_walk_tick(struct world *w, struct mono now);
 
+/* EnterResp to a session whose entity is in the world: where it stands. `seq` 0: unasked. */
+void cmd_enter_tell(struct world *w, const struct session *s, uint32_t seq);
 /* Take the session's entity out of the world, if it is there. */
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now);

@@ -335,12 +335,14 @@ int map_tiled_load(const char *spec, double tile_size, struct map *out, char *wh
     if (err == 0)
         err = read_root(path, root, tile_size, out, &ignored, why, why_cap);
     json_decref(root);
-    if (err == 0)
+    if (err == 0) {
+        out->path = path;
         log_line(LOG_INFO,
                  "map read scene=%s file=%s tiles=%dx%d blocked=%u spawns=%u npcs=%u portals=%u "
                  "ignored=%u",
                  out->name, path, out->ground.nx, out->ground.ny, ground_count(&out->ground),
                  out->n_spawns, out->n_npcs, out->n_portals, ignored);
+    }
     return err;
 }
 

@@ -17,10 +17,9 @@
  *   spec        as -map has it: FILE, whose scene has the file's name without what follows its last
  *               dot, or NAME=FILE
  *   tile_size   units; > 0, finite
- *   out         its owner gives it back with map_fini, here zeroed where there is trouble
- *   why         one line without newline
- * E_BAD, E_RANGE: what is in the file; E_IO: it cannot be read; E_MISSING: this build cannot read
- * it; E_NOMEM. */
+ *   out         borrows `spec`; its owner gives it back with map_fini, here zeroed where there is
+ * trouble why         one line without newline E_BAD, E_RANGE: what is in the file; E_IO: it cannot
+ * be read; E_MISSING: this build cannot read it; E_NOMEM. */
 int map_tiled_load(const char *spec, double tile_size, struct map *out, char *why,
                    size_t why_cap) MUST_CHECK;
 /* The same for a text that is in memory already. `path` stands in errors, and tilesets are looked

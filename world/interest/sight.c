@@ -149,6 +149,25 @@ void sight_watch(struct sight *s, uint32_t viewer)
         set_mask(s, viewer);
 }
 
+void sight_afresh(struct sight *s, uint32_t viewer)
+{
+    bool held = s->mode[viewer] == SIGHT_HELD;
+
+    if (s->count[viewer] == 0)
+        return; /* whoever it will see is new to it anyway */
+    if (keeps_lists(s))
+        s->holds++; /* between R and R + H it will not know all who know it */
+    s->cleared += s->count[viewer];
+    s->pairs -= s->count[viewer];
+    s->count[viewer] = 0;
+    if (has_list(s, viewer))
+        (void)known_clear(&s->known, viewer);
+    else
+        list_add(s, viewer);
+    s->diffs[viewer] = (struct sight_diff){0};
+    sight_set_again(s, viewer, !held);
+}
+
 void sight_forget(struct sight *s, uint32_t viewer)
 {
     if (has_list(s, viewer))

@@ -135,6 +135,9 @@ void sight_fini(struct sight *s);
 
 /* An entity becomes a viewer, knowing nobody. */
 void sight_watch(struct sight *s, uint32_t viewer);
+/* Its client is to forget everybody, and is told of all anew by the next tick's batch; others see
+ * nothing of it. For who is put into another scene, or elsewhere in its own. */
+void sight_afresh(struct sight *s, uint32_t viewer);
 /* It ends, viewer or not; before it is removed from the entities. */
 void sight_forget(struct sight *s, uint32_t viewer);
 /* Hold what the viewer knows as a list, until sight_release. 0, or E_FULL (nothing changed). */

@@ -29,6 +29,7 @@ struct entity_cold {
     char name[PROTO_NAME_MAX];
     uint8_t name_len; /* bytes */
     uint8_t kind;     /* 0 player, 1 NPC */
+    bool arrived; /* it came to stand in a portal, which takes it when it has left and is back */
     struct session_ref session;
 };
 

@@ -48,6 +48,7 @@ struct map_portal {
 
 struct map {
     char name[PROTO_SCENE_MAX + 1];
+    const char *path;     /* the file it was read from, for messages; borrowed; NULL: none */
     struct ground ground; /* its low corner is 0, 0; y points down, as in the editor */
     struct map_spawn *spawns;
     uint32_t n_spawns;

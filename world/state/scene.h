@@ -32,5 +32,8 @@ int scene_spawn_parse(const char *text, struct scene_spawn_rule *out) MUST_CHECK
 
 /* Finite and within the closed bounds? */
 bool scene_inside(const struct scene *s, double x, double y);
-/* Where the entity of this id comes in; always inside. */
+/* May one stand there? Inside, and on no blocked tile. */
+bool scene_free(const struct scene *s, double x, double y);
+/* Where the entity of this id comes in; always free. On a map, in the spawns of the map by turns;
+ * in one without, anywhere. */
 void scene_spawn(const struct scene *s, uint32_t id, struct rng *rng, double *x, double *y);
