@@ -87,7 +87,8 @@ static int base64_block(const char *text, uint8_t **out, size_t *bytes,
     *out = malloc(*bytes + 1);
     if (!*out)
         return refuse(reason, E_NOMEM, "%s", err_text(E_NOMEM));
-    if ((n > 0 && *bytes == 0) || strspn(text + n, "=") != all - n || !base64_read(text, n, *out)) {
+    if ((all > 0 && *bytes == 0) || strspn(text + n, "=") != all - n ||
+        !base64_read(text, n, *out)) {
         free(*out);
         *out = NULL;
         return refuse(reason, E_BAD, "data: not base64");

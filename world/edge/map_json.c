@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,52 +56,38 @@ const char *map_json_shown(const char *text, char out[MAP_JSON_NAME_MAX])
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* jansson's allocator takes no argument, so the budget of the one parse at hand stands here. */
-static struct budget {
-    size_t left; /* bytes */
-    bool refused;
-} budget;
-
-static void *budget_malloc(size_t n)
+/* What parsing this text takes at most, by what begins or parts its values. jansson itself cannot
+ * be held to a budget: where memory is refused in the middle of a text it writes past its buffer.
+ */
+static size_t memory_needed(struct span text)
 {
-    void *p = n <= budget.left ? malloc(n) : NULL;
-    size_t took = p ? malloc_usable_size(p) : 0;
+    static const uint16_t weights[256] = {
+        ['{'] = 256, /* an object with its first table */
+        ['['] = 160, /* a list with its first places */
+        [':'] = 128, /* a field in the tables, grown */
+        [','] = 56,  /* a number and its place in a list, grown */
+        ['"'] = 40,  /* half a text */
+    };
+    size_t sum = 4 * text.n; /* the longest text in a buffer that doubles, and a copy */
 
-    if (!p) {
-        budget.refused = true;
-        return NULL;
-    }
-    budget.left -= took < budget.left ? took : budget.left;
-    return p;
-}
-
-static void budget_free(void *p)
-{
-    if (p)
-        budget.left += malloc_usable_size(p);
-    free(p);
+    for (size_t i = 0; i < text.n; i++)
+        sum += weights[text.p[i]];
+    return sum;
 }
 
 int map_json_parse(struct map_json *j, struct span text, size_t memory_max, json_t **out)
 {
-    json_malloc_t old_malloc;
-    json_free_t old_free;
+    size_t needed = memory_needed(text);
     json_error_t error;
 
-    json_get_alloc_funcs(&old_malloc, &old_free);
-    budget = (struct budget){memory_max, false};
-    json_set_alloc_funcs(budget_malloc, budget_free);
-    *out = json_loadb((const char *)text.p, text.n, JSON_REJECT_DUPLICATES, &error);
-    /* What was taken from malloc may go back to free. */
-    json_set_alloc_funcs(old_malloc, old_free);
-    if (*out)
-        return 0;
-    if (budget.refused)
+    *out = NULL;
+    if (needed > memory_max)
         return map_json_fail(j, E_FULL,
-                             "more than %zu MiB of memory are needed to read it; save its layers "
-                             "as base64, compressed",
-                             memory_max >> 20);
-    return map_json_fail(j, E_BAD, "line %d: %s", error.line, error.text);
+                             "%zu MiB of memory may be needed to read it, at most %zu are given; "
+                             "save its layers as base64, compressed",
+                             needed >> 20, memory_max >> 20);
+    *out = json_loadb((const char *)text.p, text.n, JSON_REJECT_DUPLICATES, &error);
+    return *out ? 0 : map_json_fail(j, E_BAD, "line %d: %s", error.line, error.text);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* world/edge/map_json.h: a JSON file of the editor, read with bounds, and what is in it, read with
- * words for what is wrong. jansson is the parser; what it may hold of a hostile file in memory is
- * bounded here, since numbers take twenty times the room that their text does.
+ * words for what is wrong. jansson is the parser; what it may take of memory for a hostile file is
+ * reckoned before, since numbers take twenty times the room that their text does.
  * May touch: files, jansson. On trouble: one line with the file and the place in it.
  */
 #pragma once
@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #define MAP_JSON_BYTES_MAX  ((size_t)256 << 20) /* of a file */
-#define MAP_JSON_MEMORY_MAX ((size_t)1 << 30)   /* bytes of what is parsed of it */
+#define MAP_JSON_MEMORY_MAX ((size_t)3 << 29)   /* bytes that parsing it may take */
 #define MAP_JSON_PLACE_MAX  160                 /* bytes */
 #define MAP_JSON_NAME_MAX   48                  /* bytes of a name in an error's line */
 
@@ -31,8 +31,8 @@ int map_json_fail(struct map_json *j, int err, const char *fmt, ...) PRINTF_LIKE
 /* A text of the file as it may stand in an error's line. */
 const char *map_json_shown(const char *text, char out[MAP_JSON_NAME_MAX]);
 
-/* Parse a text, holding at most `memory_max` bytes. The owner of `out` calls json_decref. E_BAD,
- * E_FULL, E_NOMEM. */
+/* Parse a text that needs at most `memory_max` bytes for that. The owner of `out` calls
+ * json_decref. E_BAD, E_FULL, E_NOMEM. */
 int map_json_parse(struct map_json *j, struct span text, size_t memory_max,
                    json_t **out) MUST_CHECK;
 /* Read and parse the file `path`, which must be an ordinary one. Also E_IO. */

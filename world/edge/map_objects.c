@@ -347,8 +347,11 @@ static int read_object(struct map_json *j, const json_t *json, double dx, double
     struct object b = {.json = json};
     const char *class, *type;
     add_fn *add;
-    int err = map_json_text(j, json, "class", &class);
+    int err;
 
+    if (!json_is_object(json))
+        return map_json_fail(j, E_BAD, "not an object");
+    err = map_json_text(j, json, "class", &class);
     if (err == 0)
         err = map_json_text(j, json, "type", &type);
     if (err == 0)

@@ -130,6 +130,8 @@ static int collect(struct reading *r, const json_t *list, double dx, double dy)
         map_json_at(j, "layer %zu", r->n_met + 1);
         if (r->n_met++ == MAP_TILED_LAYERS_MAX)
             return map_json_fail(j, E_FULL, "must be at most %d layers", MAP_TILED_LAYERS_MAX);
+        if (!json_is_object(l.json))
+            return map_json_fail(j, E_BAD, "not a layer");
         err = map_json_text(j, l.json, "name", &l.name);
         if (err == 0)
             map_json_at(j, "layer \"%s\"", map_json_shown(l.name, shown));
