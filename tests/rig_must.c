@@ -28,6 +28,16 @@ uint32_t rig_login(struct rig *r, uint32_t s, const char *name)
     return m->login_resp.id;
 }
 
+uint32_t rig_resume(struct rig *r, uint32_t s, const char *name, const char *key)
+{
+    char text[RIG_KEY_BYTES + 1]; /* it may be the session's own */
+    snprintf(text, sizeof text, "%s", key);
+    const struct message *m = rig_answer(r, s, rig_send_resume(r, s, name, text));
+    if (!m || m->cmd != CMD_LOGIN_RESP || !m->login_resp.resumed)
+        rig_fail("%s%s is not resumed", r->context, name);
+    return m->login_resp.id;
+}
+
 uint32_t rig_enter(struct rig *r, uint32_t s)
 {
     return must(r, s, rig_send_nil(r, s, CMD_ENTER_REQ), CMD_ENTER_RESP)->enter_resp.id;

@@ -81,8 +81,13 @@ static struct rig_session *session_of(struct rig *r, uint32_t link, const struct
 /* Note what an answer says of its session. */
 static void learn(struct rig *r, struct rig_session *s, const struct message *m)
 {
-    if (m->cmd == CMD_LOGIN_RESP)
+    if (m->cmd == CMD_LOGIN_RESP) {
+        if (m->login_resp.resume.n != 0 && m->login_resp.resume.n != RIG_KEY_BYTES)
+            rig_fail("%sa resume key of %zu bytes", r->context, m->login_resp.resume.n);
         s->id = m->login_resp.id;
+        memcpy(s->key, m->login_resp.resume.p, m->login_resp.resume.n);
+        s->key[m->login_resp.resume.n] = '\0';
+    }
     if (m->cmd == CMD_ENTER_RESP) {
         s->id = m->enter_resp.id;
         s->x = m->enter_resp.x;
@@ -222,6 +227,14 @@ struct world_config rig_config(void)
     };
 }
 
+static void secret(void *arg, void *out, size_t n)
+{
+    struct rig *r = arg;
+    uint8_t *p = out;
+    for (size_t i = 0; i < n; i++)
+        p[i] = (uint8_t)rng_next(&r->secrets);
+}
+
 struct rig *rig_create(const struct world_config *c)
 {
     return rig_create_maps(c, NULL, 0);
@@ -235,10 +248,11 @@ struct rig *rig_create_maps(const struct world_config *c, const struct map *maps
     r->raw = malloc(RIG_RAW_BYTES);
     r->mail = malloc(RIG_MAIL_MAX * sizeof *r->mail);
     r->frame = malloc(LINK_FRAME_MAX);
+    rng_init(&r->secrets, c->seed);
     r->now = (struct mono){1000 * CLOCK_NS_PER_S};
     if (message_reader_create(PROTO_BATCH_MAX, &r->reader) != 0)
         rig_fail("no memory for a reader");
-    struct world_ops ops = {.drain = drain, .arg = r, .maps = maps, .n_maps = n};
+    struct world_ops ops = {.drain = drain, .secret = secret, .arg = r, .maps = maps, .n_maps = n};
     char why[256] = "";
     int err = world_create(c, &ops, &r->world, why, sizeof why);
     if (err != 0)
@@ -420,6 +434,15 @@ uint32_t rig_send_login(struct rig *r, uint32_t s, const char *name)
 {
     struct message m = {.cmd = CMD_LOGIN_REQ};
     m.login_req.name = span_text(name);
+    m.login_req.version = PROTO_VERSION;
+    return rig_send(r, s, &m);
+}
+
+uint32_t rig_send_resume(struct rig *r, uint32_t s, const char *name, const char *key)
+{
+    struct message m = {.cmd = CMD_LOGIN_REQ};
+    m.login_req.name = span_text(name);
+    m.login_req.resume = span_text(key);
     m.login_req.version = PROTO_VERSION;
     return rig_send(r, s, &m);
 }

@@ -19,6 +19,7 @@
 #define RIG_RAW_BYTES    (16u << 20) /* sent by the world and not yet dropped */
 #define RIG_MAIL_MAX     (1u << 16)  /* bodies not yet dropped */
 #define RIG_NONE         UINT32_MAX
+#define RIG_KEY_BYTES    32 /* of a resume key's text */
 
 /* The bytes of a literal. */
 #define RIG_BYTES(literal) span_of(literal, sizeof(literal) - 1)
@@ -35,10 +36,11 @@ struct rig_session {
     bool open; /* the gateway holds it open, and the world did not close it */
     uint32_t link;
     uint64_t sid;
-    uint32_t sent, answered; /* seq of the last request, of the last answer */
-    uint32_t id;             /* of EnterResp; before that, of LoginResp */
-    double x, y;             /* of the last EnterResp, MoveResp or MoveFail */
-    bool closed;             /* by the world */
+    uint32_t sent, answered;     /* seq of the last request, of the last answer */
+    uint32_t id;                 /* of EnterResp; before that, of LoginResp */
+    double x, y;                 /* of the last EnterResp, MoveResp or MoveFail */
+    char key[RIG_KEY_BYTES + 1]; /* of LoginResp; "": none */
+    bool closed;                 /* by the world */
     uint32_t close_code;
     char close_reason[LINK_TEXT_MAX + 1];
     uint32_t first, last, count; /* mail */
@@ -61,6 +63,7 @@ typedef void rig_core_fn(void *arg, bool inside);
 struct rig {
     struct world *world;
     struct mono now;
+    struct rng secrets; /* where the world's keys come from */
     struct rig_link links[RIG_LINKS_MAX];
     uint32_t n_links;             /* index of the next one */
     struct rig_session *sessions; /* [RIG_SESSIONS_MAX] */
@@ -120,6 +123,8 @@ uint32_t rig_send_payload(struct rig *r, uint32_t s, uint32_t cmd, struct span p
 /* A body of the test's making. 0 or E_*. */
 int rig_send_body(struct rig *r, uint32_t s, struct span body);
 uint32_t rig_send_login(struct rig *r, uint32_t s, const char *name);
+/* LoginReq with a resume key. */
+uint32_t rig_send_resume(struct rig *r, uint32_t s, const char *name, const char *key);
 uint32_t rig_send_nil(struct rig *r, uint32_t s, uint32_t cmd);
 uint32_t rig_send_move(struct rig *r, uint32_t s, double x, double y);
 uint32_t rig_send_turn(struct rig *r, uint32_t s, double x, double y, double dir, double speed);
@@ -155,6 +160,8 @@ uint64_t rig_hash(const struct rig *r);
 
 /* LoginResp's id. */
 uint32_t rig_login(struct rig *r, uint32_t s, const char *name);
+/* By the key; it must be given back. LoginResp's id. */
+uint32_t rig_resume(struct rig *r, uint32_t s, const char *name, const char *key);
 /* EnterResp's id. */
 uint32_t rig_enter(struct rig *r, uint32_t s);
 /* The same into the scene of this name. */

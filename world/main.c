@@ -65,6 +65,12 @@ static int64_t clock_for_phases(void *arg)
     return clock_mono().ns;
 }
 
+static void secret(void *arg, void *out, size_t n)
+{
+    (void)arg;
+    rng_secret(out, n);
+}
+
 static void on_tick(void *arg, struct mono now, uint64_t skipped)
 {
     struct program *p = arg;
@@ -151,6 +157,7 @@ static int build(struct program *p, char *why, size_t why_cap)
     }
     struct world_ops ops = {
         .drain = world_link_drain,
+        .secret = secret,
         .clock_ns = clock_for_phases,
         .arg = p->link,
         .maps = p->maps,

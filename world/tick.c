@@ -2,6 +2,7 @@
 #include "world/tick.h"
 
 #include "world/command/admit.h"
+#include "world/command/inbox.h"
 #include "world/command/keep.h"
 #include "world/command/router.h"
 #include "world/command/teleport.h"
@@ -75,6 +76,7 @@ void tick_run(struct world *w, struct mono now)
     const uint32_t *from;
 
     ASSERT(w->scratch.used == 0);
+    inbox_wait_ends(w, now); /* as if they had left just before */
     w->tick++;
     w->now = now;
     w->metrics.ticks++;

@@ -170,6 +170,7 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
 
     if (err != 0)
         return err;
+    ASSERT(c->resume_window_ns == 0 || ops->secret);
     snprintf(why, why_cap, "%s", err_text(E_NOMEM));
     w = calloc(1, sizeof(*w));
     if (!w)
@@ -230,6 +231,7 @@ void world_gauges(struct world *w)
 
     m->sessions = w->sessions.slots.live;
     m->sessions_logged = w->sessions.logged;
+    m->sessions_waiting = w->sessions.waiting;
     m->entities = w->entities.alive_count;
     m->walkers = w->walkers.n;
     m->links = w->sessions.links_slots.live;
@@ -265,15 +267,17 @@ static void validate_entity(const struct world *w, uint32_t slot)
     ASSERT(w->jumped[slot] == 0);
     for (uint32_t i = 1; i < known_count(&w->sight.known, slot); i++)
         ASSERT(keys[i - 1] < keys[i]);
-    if (s->state == SESSION_INSIDE && s->entity.slot == slot)
+    if ((s->state == SESSION_INSIDE || s->state == SESSION_WAITING) && s->entity.slot == slot)
         ASSERT(s->entity.gen == e->slots.gen[slot]);
+    if (s->state == SESSION_WAITING && s->entity.slot == slot)
+        ASSERT(w->sight.mode[slot] == SIGHT_BLIND);
 }
 
 void world_validate(const struct world *w)
 {
     const struct sight *s = &w->sight;
     const struct entities *e = &w->entities;
-    uint64_t pairs = 0, inside = 0, masks = 0;
+    uint64_t pairs = 0, inside = 0, waiting = 0, masks = 0;
 
     ASSERT(w->scratch.used == 0);
     ASSERT(e->alive_count + e->dying_count == e->slots.live);
@@ -290,8 +294,11 @@ void world_validate(const struct world *w)
     ASSERT(masks == s->n_masks);
     ASSERT(s->added - s->removed - s->cleared == s->pairs);
     for (uint32_t i = 0; i < w->sessions.slots.cap; i++) {
-        if (w->sessions.slots.gen[i] & 1)
-            inside += w->sessions.list[i].state == SESSION_INSIDE;
+        if (!(w->sessions.slots.gen[i] & 1))
+            continue;
+        inside += w->sessions.list[i].state == SESSION_INSIDE;
+        waiting += w->sessions.list[i].state == SESSION_WAITING;
     }
+    ASSERT(waiting == w->sessions.waiting);
     ASSERT(inside == w->sessions.inside);
 }

@@ -54,6 +54,7 @@ struct world_config {
     uint64_t max_sessions;     /* 0: twice the entities */
     uint64_t max_pairs;        /* known pairs, in keys of the block */
     uint64_t session_requests; /* of a session in one tick; 0: off */
+    int64_t resume_window_ns;  /* 0: off */
     const char *spawn;         /* line, uniform or x,y,r */
     double bounds[4];          /* x0, y0, x1, y1 units */
     const char *scene;         /* where one enters who names none; NULL or "": the open ground */
@@ -65,7 +66,9 @@ struct world_config {
 
 /* What the core has, and asks, from outside. */
 struct world_ops {
-    outbox_drain_fn *drain;         /* link frames to send */
+    outbox_drain_fn *drain; /* link frames to send */
+    /* Bytes that nobody can guess, for keys; where there is a resume window. */
+    void (*secret)(void *arg, void *out, size_t n);
     int64_t (*clock_ns)(void *arg); /* for the phases' times only; NULL: not timed */
     void *arg;
     const struct map *maps; /* [n_maps] a scene each; borrowed for the world's life */

@@ -122,9 +122,9 @@ const struct opt world_opts_table[] = {
      .help = "where those enter who name no scene; not set, on open ground"},
     {.name = "seed", .type = OPT_UINT, .offset = CORE(seed), .def = "1", .unit = "",
      .help = "of all randomness; the same seed and inputs give the same world"},
-    {.name = "resume-window", .type = OPT_DURATION, .offset = EDGE(resume_window_ns), .def = "0s",
-     .unit = "s", .max = DAY_S, .zero_off = true,
-     .help = "time that a lost connection's entity waits for its client; takes only 0"},
+    {.name = "resume-window", .type = OPT_DURATION, .offset = CORE(resume_window_ns),
+     .def = "30s", .unit = "s", .min = 0.01, .max = DAY_S, .zero_off = true,
+     .help = "time that a lost connection's entity waits for its client"},
     {.name = "max-entities", .type = OPT_UINT, .offset = CORE(max_entities), .def = "65536",
      .unit = "", .min = 1, .max = WORLD_ENTITIES_MAX, .zero_off = true,
      .help = "entities at once; one more is refused with 13; 0 is 1048576"},
@@ -158,11 +158,6 @@ int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
     char admin[HTTP_ADDR_MAX];
     const char *reason;
 
-    if (o->resume_window_ns != 0) {
-        snprintf(why, why_cap, "-resume-window: %g: takes only 0, sessions cannot be resumed yet",
-                 (double)o->resume_window_ns / (double)CLOCK_NS_PER_S);
-        return E_RANGE;
-    }
     if (o->link_queue_hard != 0 && o->link_queue_hard < o->link_queue_soft) {
         snprintf(why, why_cap,
                  "-link-queue-hard: %" PRIu64 ": must not be below -link-queue-soft %" PRIu64,

@@ -20,7 +20,6 @@ struct world_options {
     int64_t link_timeout_ns;  /* 0: off */
     uint64_t link_queue_soft; /* bytes; 0: off */
     uint64_t link_queue_hard; /* bytes; 0: off */
-    int64_t resume_window_ns; /* 0 is all that there is */
     int64_t drain_timeout_ns; /* 0: off */
     int64_t status_ns;        /* 0: off */
     int log_level;            /* enum log_level */

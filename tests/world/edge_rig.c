@@ -13,6 +13,12 @@ static const struct stream_limits gate_limits = {.keep_max = GATE_KEPT_BYTES};
 
 /* --- the world ------------------------------------------------------------------------------ */
 
+static void secret(void *arg, void *out, size_t n)
+{
+    (void)arg;
+    rng_secret(out, n);
+}
+
 void edge_init(struct edge *r, const char *link_timeout)
 {
     char timeout[64];
@@ -35,7 +41,7 @@ void edge_init(struct edge *r, const char *link_timeout)
     cr_assert_eq(world_opts_check(&r->options, why, sizeof(why)), 0, "%s", why);
     cr_assert_eq(loop_create(&r->loop), 0);
     cr_assert_eq(world_link_create(r->loop, &r->options, &r->metrics, &r->link), 0);
-    struct world_ops ops = {.drain = world_link_drain, .arg = r->link};
+    struct world_ops ops = {.drain = world_link_drain, .secret = secret, .arg = r->link};
     cr_assert_eq(world_create(&r->options.core, &ops, &r->world, why, sizeof(why)), 0, "%s", why);
     cr_assert_eq(world_link_listen(r->link, r->world, why, sizeof(why)), 0, "%s", why);
 }

@@ -11,14 +11,17 @@
 #include <stdlib.h>
 
 #define ROUNDS_DEFAULT   10000
-#define ORACLE_TESTS     13 /* that share the rounds, the crowds apart */
+#define ORACLE_TESTS     15 /* that share the rounds, the crowds apart */
 #define ROUNDS_PER_WORLD 20
 
 static void everybody_rests(struct oracle *o)
 {
-    for (uint32_t i = 0; i < o->n; i++)
+    for (uint32_t i = 0; i < o->n; i++) {
+        if (o->players[i].waiting)
+            oracle_resume(o, &o->players[i]);
         if (o->players[i].paused && o->players[i].open)
             oracle_pause(o, &o->players[i]);
+    }
     for (uint64_t i = 0; i <= o->rules.update_interval; i++)
         oracle_judge(o);
     oracle_judge_rest(o);
@@ -152,6 +155,7 @@ static struct rig *world_of(const struct oracle_rules *rules, uint64_t seed, uin
     c.max_speed = rules->max_speed;
     c.spawn = "uniform";
     c.seed = seed;
+    c.resume_window_ns = rules->window * c.tick_ns;
     c.aoi_index = (int)(way % 3);
     struct rig *r = rig_create(&c);
     rig_code(r, way % 4, way / 4 % 4);

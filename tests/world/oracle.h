@@ -30,6 +30,7 @@ enum oracle_act {
     ORACLE_LEAVE,   /* LeaveReq; it may enter again in the same tick */
     ORACLE_CLOSE,   /* the connection is lost */
     ORACLE_PAUSE,   /* its client stops draining, or drains again */
+    ORACLE_DROP,    /* the connection is lost, and the entity waits; or another one takes over */
     ORACLE_ACTS
 };
 
@@ -45,6 +46,7 @@ struct oracle_rules {
     uint32_t ticks;        /* of a round, before the rest */
     uint32_t turns;        /* of a player in a tick, at most */
     uint32_t links;        /* gateways */
+    uint32_t window;       /* ticks that a lost connection's entity waits; 0: none does */
     uint8_t weight[ORACLE_ACTS];
 };
 
@@ -52,9 +54,12 @@ struct oracle_player {
     uint32_t s; /* the rig's session */
     bool open, inside;
     bool paused, resumed; /* its client does not drain; it drains again since the last tick */
+    bool waiting;         /* inside, without a connection */
+    struct mono until;    /* where waiting */
     uint32_t id;
     double x, y, dir, speed; /* the truth */
     char name[16];
+    char key[RIG_KEY_BYTES + 1]; /* of its session */
 };
 
 /* What a viewer was told of a subject. */
@@ -94,6 +99,7 @@ void oracle_come(struct oracle *o, struct oracle_player *p);
 void oracle_leave(struct oracle *o, struct oracle_player *p);
 void oracle_lose(struct oracle *o, struct oracle_player *p);
 void oracle_pause(struct oracle *o, struct oracle_player *p);
+void oracle_resume(struct oracle *o, struct oracle_player *p);
 void oracle_act(struct oracle *o);
 void oracle_judge(struct oracle *o);
 void oracle_judge_rest(const struct oracle *o);

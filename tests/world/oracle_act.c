@@ -101,6 +101,7 @@ void oracle_come(struct oracle *o, struct oracle_player *p)
         p->open = true;
         p->paused = p->resumed = false;
         rig_login(o->rig, p->s, p->name);
+        memcpy(p->key, o->rig->sessions[p->s].key, sizeof p->key);
     }
     enter(o, p);
 }
@@ -120,10 +121,60 @@ void oracle_leave(struct oracle *o, struct oracle_player *p)
 
 void oracle_lose(struct oracle *o, struct oracle_player *p)
 {
+    if (p->inside && o->rules.window > 0)
+        oracle_leave(o, p);
     rig_close(o->rig, p->s);
     p->open = false;
     if (p->inside)
         forget(o, p);
+}
+
+/* By any gateway; the old connection may still be there. */
+void oracle_resume(struct oracle *o, struct oracle_player *p)
+{
+    char key[RIG_KEY_BYTES + 1];
+    uint32_t old = p->s;
+    memcpy(key, p->key, sizeof key);
+    p->s = rig_open(o->rig, (uint32_t)rng_below(&o->rng, o->rules.links));
+    uint32_t seq = rig_send_resume(o->rig, p->s, p->name, key);
+    const struct message *m = rig_answer(o->rig, p->s, seq);
+    if (!m || m->cmd != CMD_LOGIN_RESP || !m->login_resp.resumed || m->login_resp.id != p->id)
+        rig_fail("%s%u is not resumed", o->rig->context, p->id);
+    const struct rig_session *s = &o->rig->sessions[p->s];
+    if (!s->view.inside || s->id != p->id || s->x != p->x || s->y != p->y)
+        rig_fail("%s%u is resumed at %.17g, %.17g where it is at %.17g, %.17g", o->rig->context,
+                 p->id, s->x, s->y, p->x, p->y);
+    if (p->open &&
+        (!o->rig->sessions[old].closed || o->rig->sessions[old].close_code != PE_NAME_IN_USE))
+        rig_fail("%sthe older connection of %u is not closed", o->rig->context, p->id);
+    memcpy(p->key, s->key, sizeof p->key);
+    p->open = true;
+    p->waiting = p->paused = p->resumed = false;
+    memset(o->pairs + (size_t)(p - o->players) * o->n, 0, o->n * sizeof *o->pairs);
+}
+
+static void act_drop(struct oracle *o, struct oracle_player *p)
+{
+    if (oracle_chance(o, 30)) {
+        oracle_resume(o, p);
+        return;
+    }
+    rig_close(o->rig, p->s);
+    p->open = p->paused = p->resumed = false;
+    p->waiting = true;
+    p->until = clock_add(o->rig->now, o->rig->world->config.resume_window_ns);
+}
+
+/* One who waits may come back, or log in afresh, or wait. */
+static void act_waiting(struct oracle *o, struct oracle_player *p)
+{
+    if (oracle_chance(o, 20)) {
+        oracle_resume(o, p);
+    } else if (oracle_chance(o, 5)) {
+        p->waiting = false;
+        forget(o, p);
+        oracle_come(o, p);
+    }
 }
 
 static void act_tiny(struct oracle *o, struct oracle_player *p)
@@ -237,7 +288,8 @@ static void act_joint(struct oracle *o, struct oracle_player *p)
 {
     struct oracle_player *q = somebody(o, p);
     double dx = far(o), dy = far(o);
-    if (!q || !in_bounds(o, p->x + dx, p->y + dy) || !in_bounds(o, q->x + dx, q->y + dy))
+    if (!q || !q->open || !in_bounds(o, p->x + dx, p->y + dy) ||
+        !in_bounds(o, q->x + dx, q->y + dy))
         return;
     go(o, p, p->x + dx, p->y + dy);
     go(o, q, q->x + dx, q->y + dy);
@@ -332,6 +384,8 @@ static void do_act(struct oracle *o, struct oracle_player *p, enum oracle_act ac
         return oracle_lose(o, p);
     case ORACLE_PAUSE:
         return oracle_pause(o, p);
+    case ORACLE_DROP:
+        return act_drop(o, p);
     default:
         return;
     }
@@ -356,7 +410,9 @@ void oracle_act(struct oracle *o)
         uint32_t turns = 1 + (uint32_t)rng_below(&o->rng, o->rules.turns);
         if (!p->inside && oracle_chance(o, 10))
             oracle_come(o, p);
-        while (turns-- > 0 && p->inside)
+        if (p->waiting)
+            act_waiting(o, p);
+        while (turns-- > 0 && p->inside && p->open)
             do_act(o, p, choose(o));
     }
 }

@@ -163,6 +163,19 @@ static uint32_t few_share(struct oracle *o)
     }
 }
 
+/* Those whose window is over at the tick that comes are gone with it. */
+static void waits_end(struct oracle *o)
+{
+    struct mono now = clock_add(o->rig->now, o->rig->world->config.tick_ns);
+    for (uint32_t i = 0; i < o->n; i++) {
+        struct oracle_player *p = &o->players[i];
+        if (p->waiting && clock_since(now, p->until) >= 0) {
+            p->waiting = p->inside = false;
+            memset(o->pairs + (size_t)i * o->n, 0, o->n * sizeof *o->pairs);
+        }
+    }
+}
+
 void oracle_judge(struct oracle *o)
 {
     rig_drop(o->rig);
@@ -170,11 +183,14 @@ void oracle_judge(struct oracle *o)
              "seed %llu round %u tick %u: ", (unsigned long long)o->seed, o->round,
              o->rig->world->tick + 1);
     o->rig->world->sight.few_share = few_share(o);
+    waits_end(o);
     rig_tick(o->rig, 1);
     uint64_t known = 0;
     bool paused = false;
     for (uint32_t i = 0; i < o->n; i++) {
         struct oracle_player *p = &o->players[i];
+        if (p->waiting)
+            continue;
         if (p->inside && p->paused)
             judge_paused(o, p);
         else if (p->inside)
@@ -193,7 +209,7 @@ void oracle_judge_rest(const struct oracle *o)
     for (uint32_t i = 0; i < o->n; i++) {
         const struct oracle_player *v = &o->players[i];
         const struct rig_view *view = &o->rig->sessions[v->s].view;
-        for (uint32_t j = 0; v->inside && j < o->n; j++) {
+        for (uint32_t j = 0; v->inside && v->open && j < o->n; j++) {
             const struct oracle_player *p = &o->players[j];
             const struct rig_known *k = p->inside ? rig_view_find(view, p->id) : NULL;
             if (k && !same_on_wire(o, k, p))

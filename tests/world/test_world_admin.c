@@ -30,6 +30,12 @@ static int64_t no_time(void *arg)
     return 0;
 }
 
+static void secret(void *arg, void *out, size_t n)
+{
+    (void)arg;
+    rng_secret(out, n);
+}
+
 static void rig_init(struct rig *r)
 {
     char *argv[] = {"aegis", "-listen=127.0.0.1:0", "-max-entities=64", "-max-pairs=1024"};
@@ -42,7 +48,8 @@ static void rig_init(struct rig *r)
                  OPTS_OK, "%s", why);
     cr_assert_eq(loop_create(&r->loop), 0);
     cr_assert_eq(world_link_create(r->loop, &r->options, &r->metrics, &r->link), 0);
-    struct world_ops ops = {.drain = world_link_drain, .clock_ns = no_time, .arg = r->link};
+    struct world_ops ops = {
+        .drain = world_link_drain, .secret = secret, .clock_ns = no_time, .arg = r->link};
     cr_assert_eq(world_create(&r->options.core, &ops, &r->world, why, sizeof(why)), 0, "%s", why);
     cr_assert_eq(world_link_listen(r->link, r->world, why, sizeof(why)), 0, "%s", why);
     struct world_admin_view view = {r->world, r->link, &r->metrics, &r->tick_ns, &r->token};

@@ -85,7 +85,7 @@ Test(world_opts, the_defaults_are_those_of_the_table_of_fixed_flags)
     cr_expect_eq(o.core.max_entities, 65536);
     cr_expect_eq(o.link_queue_soft, 8u << 20);
     cr_expect_eq(o.link_queue_hard, 64u << 20);
-    cr_expect_eq(o.resume_window_ns, 0);
+    cr_expect_eq(o.core.resume_window_ns, 30 * CLOCK_NS_PER_S);
     cr_expect_eq(o.status_ns, 0);
     cr_expect_str_eq(o.admin, "");
     TEST_NO_LEAKS();
@@ -189,12 +189,14 @@ Test(world_opts, a_sight_that_the_packed_records_cannot_carry_is_refused)
         "%s", why);
 }
 
-/* Until sessions can be resumed, LoginResp says so; a window would promise what is not there. */
-Test(world_opts, the_resume_window_takes_only_zero)
+Test(world_opts, the_resume_window_is_off_or_from_ten_milliseconds_to_a_day)
 {
     expect_taken("-resume-window=0");
-    expect_refused("-resume-window=30s", "-resume-window");
-    expect_refused("-resume-window=1", "-resume-window");
+    expect_taken("-resume-window=10ms");
+    expect_taken("-resume-window=1440m");
+    expect_refused("-resume-window=9ms", "-resume-window");
+    expect_refused("-resume-window=1441m", "-resume-window");
+    expect_refused("-resume-window=-1", "-resume-window");
 }
 
 Test(world_opts, a_hard_queue_limit_below_the_soft_one_is_refused)

@@ -115,7 +115,8 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
     struct grid *g = &w->scenes.grid;
     uint32_t slot;
 
-    if (s->state != SESSION_INSIDE || !entities_find(e, s->entity, &slot))
+    if ((s->state != SESSION_INSIDE && s->state != SESSION_WAITING) ||
+        !entities_find(e, s->entity, &slot))
         return;
     keep_entity(w, slot, e->cold[slot].session);
     if (g->cell[slot] != GRID_NONE) { /* a tick has seen it, so others may know it */
@@ -139,9 +140,9 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
     log_often(LOG_INFO, "world #%u \"%.*s\" left (%.1f, %.1f) session=%" PRIu64 " peer=%s",
               e->id[slot], (int)s->name_len, s->name, e->x[slot], e->y[slot], s->sid, s->peer);
     entities_remove(e, s->entity);
+    w->sessions.inside -= s->state == SESSION_INSIDE;
     s->entity = (struct entity_ref){0};
     s->state = SESSION_LOGGED;
-    w->sessions.inside--;
 }
 
 int cmd_leave(struct world *w, struct session_ref who, const struct message *m, struct mono now)

@@ -1,46 +1,75 @@
 /* world/command/cmd_login.c: LoginReq: a name for a session.
- * Beats: version, turn, resume key, name; the name is taken, and the store asked where the
- * character was last. With its answer comes the id that the first EnterReq will use, and LoginResp.
+ * Beats: version, turn, resume key (world/command/cmd_resume), name; who waits under that name ends,
+ * the name is taken, and the store asked where the character was last. With its answer comes the id
+ * that the first EnterReq will use, and LoginResp.
  * May touch: the whole core, proto. Source: PROTOCOL.md "Login".
  */
 #include "world/command/router.h"
 
 #include "common/log.h"
 #include "world/command/admit.h"
+#include "world/command/inbox.h"
 #include "world/command/keep.h"
 
 #include <inttypes.h>
+
+static int take_id(struct world *w, struct session *s, struct mono now)
+{
+    if (s->next_id != 0 || id_pool_take(&w->ids, now, &s->next_id) == 0)
+        return 0;
+    w->metrics.ids_full++;
+    w->reason = "the world is full: ids";
+    return PE_UNAVAILABLE;
+}
 
 /* The store has answered. */
 static void login_done(struct world *w, struct session_ref who, int err, struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
     struct message answer = {.cmd = CMD_LOGIN_RESP, .seq = w->characters.list[who.slot].seq};
+    char key[RESUME_TEXT_BYTES];
 
-    if (err == 0 && id_pool_take(&w->ids, now, &s->next_id) != 0) {
-        w->metrics.ids_full++;
-        w->reason = "the world is full: ids";
-        err = PE_UNAVAILABLE;
-    }
+    if (err == 0)
+        err = take_id(w, s, now);
     if (err != 0) {
         sessions_drop_name(&w->sessions, who);
         router_error(w, s, CMD_LOGIN_REQ, answer.seq, (uint32_t)err);
         return;
     }
     s->state = SESSION_LOGGED;
+    cmd_resume_key(w, s);
     w->metrics.logins++;
 
     answer.login_resp.id = s->next_id;
     answer.login_resp.name = span_of(s->name, s->name_len);
+    answer.login_resp.resume = cmd_resume_text(s, key);
     router_answer(w, s, &answer);
     log_often(LOG_INFO, "world #%u \"%.*s\" logged in session=%" PRIu64 " peer=%s", s->next_id,
               (int)s->name_len, s->name, s->sid, s->peer);
 }
 
+/* Whoever waits under this name goes, once it is sure that there is an id; its place is saved before
+ * it is asked for. PE_*: the name cannot be had, and nothing is changed. */
+static int free_name(struct world *w, struct session *s, struct span name, struct mono now)
+{
+    struct session_ref other;
+    int err;
+
+    if (!sessions_by_name(&w->sessions, name, &other))
+        return 0;
+    if (w->sessions.list[other.slot].state != SESSION_WAITING)
+        return PE_NAME_IN_USE;
+    err = take_id(w, s, now);
+    if (err != 0)
+        return err;
+    w->metrics.waits_afresh++;
+    inbox_session_end(w, other, now);
+    return 0;
+}
+
 int cmd_login(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
-    struct session_ref other;
     int err;
 
     if (m->login_req.version != PROTO_VERSION)
@@ -48,12 +77,11 @@ int cmd_login(struct world *w, struct session_ref who, const struct message *m, 
     err = admit_login(w, who, now);
     if (err != 0)
         return err;
-    if (m->login_req.resume.n > 0) { /* no key was ever given */
-        s->auth_failures++;
-        return PE_AUTH_FAILED;
-    }
-    if (sessions_by_name(&w->sessions, m->login_req.name, &other))
-        return PE_NAME_IN_USE;
+    if (m->login_req.resume.n > 0)
+        return cmd_resume(w, who, m, now);
+    err = free_name(w, s, m->login_req.name, now);
+    if (err != 0)
+        return err;
 
     sessions_take_name(&w->sessions, who, m->login_req.name);
     w->characters.list[who.slot].seq = m->seq;

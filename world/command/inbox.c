@@ -38,7 +38,7 @@ void inbox_link_down(struct world *w, struct link_ref link, struct mono now)
     while (l->first != SLOTS_NONE) {
         uint32_t slot = l->first;
 
-        inbox_session_end(w, (struct session_ref){slot, w->sessions.slots.gen[slot]}, now);
+        inbox_session_lost(w, (struct session_ref){slot, w->sessions.slots.gen[slot]}, now);
     }
     sessions_link_close(&w->sessions, link);
 }
@@ -58,6 +58,29 @@ void inbox_session_end(struct world *w, struct session_ref who, struct mono now)
     w->metrics.sessions_ended++;
 }
 
+void inbox_session_lost(struct world *w, struct session_ref who, struct mono now)
+{
+    struct session *s;
+
+    if (!sessions_find(&w->sessions, who, &s))
+        return;
+    if (s->state == SESSION_INSIDE && w->config.resume_window_ns != 0)
+        cmd_resume_wait(w, who, now);
+    else
+        inbox_session_end(w, who, now);
+}
+
+void inbox_wait_ends(struct world *w, struct mono now)
+{
+    struct session_ref who;
+
+    w->now = now;
+    for (uint32_t i = 0; i < INBOX_ENDS_MAX && resume_due(&w->sessions, now, &who); i++) {
+        w->metrics.waits_over++;
+        inbox_session_end(w, who, now);
+    }
+}
+
 void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, struct mono now)
 {
     struct session *s;
@@ -67,7 +90,10 @@ void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, 
     log_often(LOG_INFO, "session kicked: %s session=%" PRIu64 " peer=%s", protocol_error_name(code),
               s->sid, s->peer);
     outbox_close(&w->outbox, s->link, s->sid, code, protocol_error_text(code));
-    inbox_session_end(w, who, now);
+    if (code == PE_SLOW)
+        inbox_session_lost(w, who, now);
+    else
+        inbox_session_end(w, who, now);
 }
 
 /* Batches wait while the client or its link does not drain. */
@@ -109,7 +135,7 @@ static void take_open(struct world *w, struct link_ref link, const struct link_f
     } else { /* it is open: whichever of the two is meant, neither is known for sure */
         w->metrics.sessions_doubled++;
         if (sessions_by_sid(&w->sessions, link, f->session, &who))
-            inbox_session_end(w, who, now);
+            inbox_session_lost(w, who, now);
         outbox_close(&w->outbox, link, f->session, 0, "session was open");
     }
 }
@@ -173,7 +199,7 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
         return take_data(w, link, &f, now);
     case LINK_CLOSE:
         if (sessions_by_sid(&w->sessions, link, f.session, &who))
-            inbox_session_end(w, who, now);
+            inbox_session_lost(w, who, now);
         if (f.code != 0) /* it waits for what was asked before */
             outbox_close(&w->outbox, link, f.session, 0, "");
         return 0;

@@ -9,10 +9,10 @@
 #include "world/world.h"
 
 /* A gateway said hello. A live link of the same id is another life of that gateway: its sessions
- * end, and `replaced` names it for the edge to close (gen 0: none). 0, or E_FULL (counted). */
+ * are lost, and `replaced` names it for the edge to close (gen 0: none). 0, or E_FULL (counted). */
 int inbox_link_up(struct world *w, struct span id, struct mono now, struct link_ref *out,
                   struct link_ref *replaced) MUST_CHECK;
-/* It is gone: all its sessions end. A stale ref is ignored. */
+/* It is gone: all its sessions are lost. A stale ref is ignored. */
 void inbox_link_down(struct world *w, struct link_ref link, struct mono now);
 /* One link frame's body: open, data, close or congestion. 0; E_BAD: the link is not to be
  * trusted any longer (the edge closes it). */
@@ -24,7 +24,13 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body,
 void inbox_link_congestion(struct world *w, struct link_ref link, bool on, struct mono now);
 /* End one session: its entity leaves, its name and id go their ways. */
 void inbox_session_end(struct world *w, struct session_ref who, struct mono now);
-/* The same, by us: the gateway is told to say Bye with this code. */
+/* Its connection is lost: one in the world waits for the resume window, any other ends. */
+void inbox_session_lost(struct world *w, struct session_ref who, struct mono now);
+/* Between two ticks: end those whose wait is over, at most INBOX_ENDS_MAX: the work of a tick is
+ * bounded. */
+#define INBOX_ENDS_MAX 1024
+void inbox_wait_ends(struct world *w, struct mono now);
+/* Ended by us: the gateway is told to say Bye with this code. Who was too slow may resume. */
 void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, struct mono now);
 /* The operator's words to all in the area: 1 to PROTO_SAY_MAX bytes. Returns how many sessions are
  * told. */

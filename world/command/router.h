@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "world/session/resume.h"
 #include "world/world.h"
 
 /* 0: done, answered by itself. > 0: a PE_* for the client; nothing changed. Beats: check, change,
@@ -44,5 +45,13 @@ void cmd_walk_tick(struct world *w, struct mono now);
 
 /* EnterResp to a session whose entity is in the world: where it stands. `seq` 0: unasked. */
 void cmd_enter_tell(struct world *w, const struct session *s, uint32_t seq);
+/* LoginReq with a key: as a router_fn. */
+router_fn cmd_resume;
+/* The session's connection is lost, its entity is in the world: both wait for the resume window. */
+void cmd_resume_wait(struct world *w, struct session_ref who, struct mono now);
+/* A new key for a session that has its name; where there is no window, none. */
+void cmd_resume_key(struct world *w, struct session *s);
+/* The session's key for a LoginResp: in `text`, or nothing. */
+struct span cmd_resume_text(const struct session *s, char text[RESUME_TEXT_BYTES]);
 /* Take the session's entity out of the world, if it is there. */
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now);

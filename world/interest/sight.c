@@ -168,7 +168,13 @@ void sight_afresh(struct sight *s, uint32_t viewer)
     sight_set_again(s, viewer, !held);
 }
 
-void sight_forget(struct sight *s, uint32_t viewer)
+void sight_watch_seen(struct sight *s, uint32_t viewer)
+{
+    list_add(s, viewer);
+    sight_set_again(s, viewer, true);
+}
+
+static void unwatch(struct sight *s, uint32_t viewer)
 {
     if (has_list(s, viewer))
         list_drop(s, viewer);
@@ -177,6 +183,17 @@ void sight_forget(struct sight *s, uint32_t viewer)
     s->pairs -= s->count[viewer];
     s->count[viewer] = 0;
     s->mode[viewer] = SIGHT_BLIND;
+}
+
+void sight_blind(struct sight *s, uint32_t viewer)
+{
+    unwatch(s, viewer);
+    s->holds++; /* between R and R + H it may never know all who know it */
+}
+
+void sight_forget(struct sight *s, uint32_t viewer)
+{
+    unwatch(s, viewer);
     places_note_end(&s->places, viewer);
 }
 
@@ -193,6 +210,7 @@ int sight_hold(struct sight *s, const struct entities *e, uint32_t viewer)
     }
     s->holds++;
     s->mode[viewer] = SIGHT_HELD;
+    sight_set_again(s, viewer, false); /* until it is released */
     return 0;
 }
 

@@ -123,7 +123,7 @@ struct sight {
 
     uint64_t pairs;                   /* known now */
     uint64_t added, removed, cleared; /* since the start: added - removed - cleared = pairs */
-    uint64_t holds;                   /* times that a viewer was held */
+    uint64_t holds;                   /* times that a viewer was held, or blinded */
     uint64_t deferred;                /* viewers that had to wait for room */
     uint64_t redone;                  /* blocks whose masks were made twice for want of scratch */
 };
@@ -138,6 +138,10 @@ void sight_watch(struct sight *s, uint32_t viewer);
 /* Its client is to forget everybody, and is told of all anew by the next tick's batch; others see
  * nothing of it. For who is put into another scene, or elsewhere in its own. */
 void sight_afresh(struct sight *s, uint32_t viewer);
+/* One whom a tick has seen becomes a viewer, knowing nobody: the next tick tells it of all. */
+void sight_watch_seen(struct sight *s, uint32_t viewer);
+/* It is a viewer no more, but stays to be seen. */
+void sight_blind(struct sight *s, uint32_t viewer);
 /* It ends, viewer or not; before it is removed from the entities. */
 void sight_forget(struct sight *s, uint32_t viewer);
 /* Hold what the viewer knows as a list, until sight_release. 0, or E_FULL (nothing changed). */

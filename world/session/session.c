@@ -41,6 +41,7 @@ static bool equal_name(void *arg, uint32_t slot, struct span key)
 int sessions_init(struct sessions *s, uint32_t cap, uint64_t seed)
 {
     memset(s, 0, sizeof(*s));
+    s->wait_first = s->wait_last = SLOTS_NONE;
     s->list = calloc(cap, sizeof(*s->list));
     s->links = calloc(SESSION_LINKS_MAX, sizeof(*s->links));
     if (!s->list || !s->links || slots_init(&s->slots, cap) != 0 ||
@@ -133,6 +134,53 @@ static void list_remove(struct sessions *s, uint32_t slot)
     l->count--;
 }
 
+static void wait_remove(struct sessions *s, uint32_t slot)
+{
+    struct session *x = &s->list[slot];
+
+    if (x->prev == SLOTS_NONE)
+        s->wait_first = x->next;
+    else
+        s->list[x->prev].next = x->next;
+    if (x->next == SLOTS_NONE)
+        s->wait_last = x->prev;
+    else
+        s->list[x->next].prev = x->prev;
+    s->waiting--;
+}
+
+/* The link forgets it. */
+static void leave_link(struct sessions *s, uint32_t slot)
+{
+    struct session *x = &s->list[slot];
+    struct sid_key key = {x->link.slot, x->link.gen, x->sid};
+    bool found = table_remove(&s->by_sid, sid_span(&key));
+
+    ASSERT(found);
+    list_remove(s, slot);
+    x->link = (struct link_ref){0};
+}
+
+void sessions_wait(struct sessions *s, struct session_ref ref, struct mono until)
+{
+    struct session *x = &s->list[ref.slot];
+
+    ASSERT(slots_alive(&s->slots, ref.slot, ref.gen));
+    ASSERT(x->name_len > 0);
+    ASSERT(x->link.gen != 0);
+    leave_link(s, ref.slot);
+    x->state = SESSION_WAITING;
+    x->until = until;
+    x->next = SLOTS_NONE;
+    x->prev = s->wait_last;
+    if (s->wait_last == SLOTS_NONE)
+        s->wait_first = ref.slot;
+    else
+        s->list[s->wait_last].next = ref.slot;
+    s->wait_last = ref.slot;
+    s->waiting++;
+}
+
 int sessions_open(struct sessions *s, struct link_ref link, uint64_t sid, struct span peer,
                   struct session_ref *out)
 {
@@ -163,16 +211,17 @@ void sessions_end(struct sessions *s, struct session_ref ref)
 {
     struct session *x;
     bool found = sessions_find(s, ref, &x);
-    struct sid_key key;
 
     ASSERT(found);
     ASSERT(x->state != SESSION_INSIDE); /* its entity goes first */
+    ASSERT(x->state != SESSION_WAITING);
     if (x->name_len > 0)
         sessions_drop_name(s, ref);
-    key = (struct sid_key){x->link.slot, x->link.gen, x->sid};
-    found = table_remove(&s->by_sid, sid_span(&key));
-    ASSERT(found);
-    list_remove(s, ref.slot);
+    if (x->link.gen != 0)
+        leave_link(s, ref.slot);
+    else
+        wait_remove(s, ref.slot);
+    *x = (struct session){0}; /* its key does not stay behind */
     slots_give(&s->slots, ref.slot, ref.gen);
 }
 

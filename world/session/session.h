@@ -1,10 +1,12 @@
 /* world/session/session.h: who speaks: sessions, the links they came by, and names.
  * A session is opened by a gateway under an id of the gateway's own, and ends with its close, its
- * link, or by us. Pure. May touch: common, proto/limits, world/ids.
+ * link, or by us; one whose entity is in the world may wait without a link (world/session/resume).
+ * Pure. May touch: common, proto/limits, world/ids.
  * On trouble: full is E_FULL; an id that is open already is E_BAD; unknown is a normal answer.
  */
 #pragma once
 
+#include "common/clock.h"
 #include "common/slots.h"
 #include "common/span.h"
 #include "common/table.h"
@@ -12,11 +14,13 @@
 #include "world/ids.h"
 
 #define SESSION_LINKS_MAX 256 /* gateways at one world */
+#define SESSION_KEY_BYTES 16  /* of the key that gives a session back */
 
 enum session_state {
     SESSION_NEW,    /* not logged in */
     SESSION_LOGGED, /* logged in, not in the world */
-    SESSION_INSIDE  /* in the world */
+    SESSION_INSIDE, /* in the world */
+    SESSION_WAITING /* its connection was lost; its entity stands in the world. Has no link */
 };
 
 /* What a session waits for; meanwhile its requests wait too (world/session/backlog). */
@@ -30,7 +34,7 @@ struct session {
     struct link_ref link;
     uint64_t sid; /* the gateway's id for it */
     enum session_state state;
-    struct entity_ref entity; /* where INSIDE */
+    struct entity_ref entity; /* where INSIDE or WAITING */
     uint32_t next_id;         /* id kept for the first EnterReq; 0: none */
     uint32_t auth_failures;
     uint32_t requests; /* in tick `requests_tick` */
@@ -41,8 +45,11 @@ struct session {
     bool paused;      /* batches wait: for its client, or for its whole link */
     uint8_t name_len; /* 0: none */
     char name[PROTO_NAME_MAX];
-    char peer[48];       /* address for the log, NUL-terminated, cut to fit */
-    uint32_t prev, next; /* among its link's sessions; SLOTS_NONE: none */
+    bool has_key;
+    uint8_t key[SESSION_KEY_BYTES]; /* where has_key; a secret */
+    struct mono until;              /* where WAITING */
+    char peer[48];                  /* address for the log, NUL-terminated, cut to fit */
+    uint32_t prev, next; /* among its link's, or the waiting, sessions; SLOTS_NONE: none */
 };
 
 struct session_link {
@@ -59,7 +66,9 @@ struct sessions {
     struct session_link *links; /* [SESSION_LINKS_MAX] */
     struct table by_sid;        /* (link, sid) to slot */
     struct table by_name;       /* name to slot */
-    uint32_t inside, logged;    /* sessions in that state or above: logged counts both */
+    uint32_t inside;            /* sessions in that state */
+    uint32_t logged;            /* sessions with a name: logged in, inside or waiting */
+    uint32_t wait_first, wait_last, waiting; /* who waits, in the order of their ends; how many */
 };
 
 /* `cap` sessions at most; `seed` keys the tables. E_NOMEM. */
@@ -78,6 +87,8 @@ int sessions_open(struct sessions *s, struct link_ref link, uint64_t sid, struct
                   struct session_ref *out) MUST_CHECK;
 /* The session must be alive; its name is free again. */
 void sessions_end(struct sessions *s, struct session_ref ref);
+/* Its connection is lost: it leaves its link, and waits until then. `until` never goes back. */
+void sessions_wait(struct sessions *s, struct session_ref ref, struct mono until);
 bool sessions_find(const struct sessions *s, struct session_ref ref, struct session **out);
 bool sessions_by_sid(const struct sessions *s, struct link_ref link, uint64_t sid,
                      struct session_ref *out);

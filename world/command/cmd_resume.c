@@ -1,0 +1,127 @@
+/* world/command/cmd_resume.c: a session is given back to who has its key.
+ * A lost connection leaves its session waiting, without a link, its entity standing in the world
+ * and seeing nothing. The key brings all of it to another session, whatever gateway that came by;
+ * it takes over from a connection that still looks alive too, which gets its Bye. May touch: the
+ * whole core, proto. Source: PROTOCOL.md "Login".
+ */
+#include "world/command/router.h"
+
+#include "common/log.h"
+#include "world/command/inbox.h"
+#include "world/interest/pause.h"
+
+#include <inttypes.h>
+
+#define RESUMED_ELSEWHERE "the session goes on by another connection"
+
+void cmd_resume_key(struct world *w, struct session *s)
+{
+    s->has_key = w->config.resume_window_ns != 0;
+    if (s->has_key)
+        w->ops.secret(w->ops.arg, s->key, sizeof(s->key));
+}
+
+struct span cmd_resume_text(const struct session *s, char text[RESUME_TEXT_BYTES])
+{
+    if (!s->has_key)
+        return span_of(NULL, 0);
+    resume_text(s->key, text);
+    return span_of(text, RESUME_TEXT_BYTES);
+}
+
+/* Its entity sees no more. */
+static void blind(struct world *w, struct session *s)
+{
+    pause_end(w, s);
+    pause_forget(w, s->entity.slot);
+    sight_blind(&w->sight, s->entity.slot);
+    w->sessions.inside--;
+}
+
+void cmd_resume_wait(struct world *w, struct session_ref who, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+
+    ASSERT(s->state == SESSION_INSIDE);
+    log_often(LOG_INFO, "world #%u \"%.*s\" waits session=%" PRIu64 " peer=%s",
+              w->entities.id[s->entity.slot], (int)s->name_len, s->name, s->sid, s->peer);
+    blind(w, s);
+    sessions_wait(&w->sessions, who, clock_add(now, w->config.resume_window_ns));
+    w->metrics.waits++;
+}
+
+/* The entity of `from`, which is blind, is the session's from now on. */
+static void take_entity(struct world *w, struct session_ref who, struct entity_ref entity)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    uint32_t slot = entity.slot;
+
+    s->entity = entity;
+    s->state = SESSION_INSIDE;
+    w->sessions.inside++;
+    w->entities.cold[slot].session = who;
+    w->routes[slot] = (struct world_route){s->link, s->sid};
+    if (w->entities.flags[slot] & ENTITY_NEW)
+        sight_watch(&w->sight, slot);
+    else
+        sight_watch_seen(&w->sight, slot);
+    pause_enter(w, s);
+}
+
+/* All that `old` has goes to `who`, and it ends; its connection, if it has one, is told. */
+static void take_over(struct world *w, struct session_ref old, struct session_ref who,
+                      struct span name, struct mono now)
+{
+    struct session *from = &w->sessions.list[old.slot], *s = &w->sessions.list[who.slot];
+    struct entity_ref entity = from->entity;
+    bool in_world = from->state == SESSION_INSIDE || from->state == SESSION_WAITING;
+
+    if (from->state == SESSION_WAITING) {
+        w->metrics.waits_resumed++;
+    } else {
+        w->metrics.kicks_resumed++;
+        outbox_close(&w->outbox, from->link, from->sid, PE_NAME_IN_USE, RESUMED_ELSEWHERE);
+    }
+    if (from->state == SESSION_INSIDE)
+        blind(w, from);
+    s->next_id = from->next_id;
+    from->next_id = 0;
+    from->entity = (struct entity_ref){0};
+    from->state = SESSION_LOGGED;
+    inbox_session_end(w, old, now);
+    sessions_take_name(&w->sessions, who, name);
+    s->state = SESSION_LOGGED;
+    if (in_world)
+        take_entity(w, who, entity);
+}
+
+int cmd_resume(struct world *w, struct session_ref who, const struct message *m, struct mono now)
+{
+    struct message answer = {.cmd = CMD_LOGIN_RESP, .seq = m->seq};
+    struct session *s = &w->sessions.list[who.slot];
+    uint8_t key[SESSION_KEY_BYTES];
+    char text[RESUME_TEXT_BYTES];
+    struct session_ref old;
+
+    if (!resume_read(m->login_req.resume, key) ||
+        !resume_find(&w->sessions, m->login_req.name, key, &old)) {
+        s->auth_failures++;
+        w->metrics.resumes_refused++;
+        return PE_AUTH_FAILED;
+    }
+
+    take_over(w, old, who, m->login_req.name, now);
+    cmd_resume_key(w, s);
+    w->metrics.logins++;
+
+    answer.login_resp.resumed = s->state == SESSION_INSIDE;
+    answer.login_resp.id = s->state == SESSION_INSIDE ? w->entities.id[s->entity.slot] : s->next_id;
+    answer.login_resp.name = m->login_req.name;
+    answer.login_resp.resume = cmd_resume_text(s, text);
+    router_answer(w, s, &answer);
+    if (s->state == SESSION_INSIDE)
+        cmd_enter_tell(w, s, 0);
+    log_often(LOG_INFO, "world #%u \"%.*s\" resumed session=%" PRIu64 " peer=%s",
+              answer.login_resp.id, (int)s->name_len, s->name, s->sid, s->peer);
+    return 0;
+}
