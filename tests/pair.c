@@ -4,6 +4,7 @@
 #include "tests/pair.h"
 
 #include <signal.h>
+#include <string.h>
 
 /* Start `aegis -role=ROLE -listen …` with two more arguments (or NULL) and the caller's flags. */
 static struct process *start(const char *role, const char *name, const char *value,
@@ -23,9 +24,19 @@ static struct process *start(const char *role, const char *name, const char *val
     return p;
 }
 
+static bool names(const char *const *flags, const char *name)
+{
+    for (size_t i = 0; flags && flags[i]; i++)
+        if (strcmp(flags[i], name) == 0)
+            return true;
+    return false;
+}
+
 struct process *pair_world(const char *const *flags)
 {
-    return start("-role=world", NULL, NULL, flags);
+    if (names(flags, "-resume-window"))
+        return start("-role=world", NULL, NULL, flags);
+    return start("-role=world", "-resume-window", "0", flags);
 }
 
 struct process *pair_gateway(const char *upstream, const char *const *flags)

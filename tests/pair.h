@@ -11,7 +11,8 @@ struct pair {
 };
 
 /* Flags beside -role, -listen and -upstream: NULL-terminated, or NULL for none. Each listens when
- * it is returned. */
+ * it is returned. A world whose flags say nothing of it has no -resume-window: who is gone is gone
+ * at the next tick. */
 struct process *pair_world(const char *const *flags);
 struct process *pair_gateway(const char *upstream, const char *const *flags);
 

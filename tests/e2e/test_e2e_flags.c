@@ -44,7 +44,7 @@ static const struct bad_flag bad_world[] = {
     {"-max-speed", "-12"},
     {"-quantum", "0"},
     {"-quantum", "1/0"},
-    {"-resume-window", "30"},
+    {"-resume-window", "-1"},
     {"-bounds", "0,0,0,0"},
     {"-bounds", "1,2,3"},
     {"-spawn", "nowhere"},
