@@ -33,7 +33,7 @@ fi
 mkdir -p "$dir"
 : >"$dir/world.log" # an address of an earlier run must not be found in them
 : >"$dir/gateway.log"
-pair_start "$bin" "$dir" 127.0.0.1:0 127.0.0.1:0 -aoi-radius 30
+pair_start "$bin" "$dir" 127.0.0.1:0 127.0.0.1:0 -aoi-radius 30 -resume-window 0
 status=0
 timeout -k 5 $most_seconds $python tests/e2e/contract.py -addr "$gateway_addr" </dev/null &
 contract_pid=$!

@@ -5,6 +5,7 @@
 #include "tests/world/oracle.h"
 #include "tests/world_rig.h"
 #include "world/command/inbox.h"
+#include "world/interest/notice.h"
 #include "world/session/resume.h"
 
 #include <stdio.h>
@@ -422,6 +423,25 @@ Test(resume, what_is_said_to_one_who_waits_goes_nowhere)
     rig_say(t.r, t.near, "there you are");
     cr_assert_eq(t.r->sessions[s].view.hears, 1);
     rig_say(t.r, s, "here I am");
+    over(&t);
+}
+
+Test(resume, a_notice_to_all_around_passes_who_waits)
+{
+    struct scene3 t = three();
+    struct message m = {.cmd = CMD_SAY_NOTIFY};
+    uint8_t body[64];
+    struct span_writer w = span_writer_of(body, sizeof body);
+    m.say_notify.id = t.r->sessions[t.far_off].id;
+    m.say_notify.text = span_text("hear");
+    message_write(&w, &m);
+    rig_close(t.r, t.alpha);
+    t.r->deaf = true; /* whom it is told of is not known to all */
+    cr_assert_eq(
+        notice_tell(t.r->world, &(struct notice_area){.reach = NOTICE_SCENE}, span_written(&w)), 2);
+    cr_assert_eq(
+        notice_tell(t.r->world, &(struct notice_area){.reach = NOTICE_EVERYBODY}, span_written(&w)),
+        2);
     over(&t);
 }
 

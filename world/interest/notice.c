@@ -15,12 +15,13 @@ struct span notice_text(uint8_t out[NOTICE_TEXT_MAX], uint32_t id, struct span t
     return span_written(&w);
 }
 
-/* One more receiver, if somebody's session is behind this entity. */
+/* One more receiver, if somebody's session is behind this entity, and does not wait. */
 static void receive(struct world *w, uint32_t slot)
 {
     struct session *s;
 
-    if (sessions_find(&w->sessions, w->entities.cold[slot].session, &s))
+    if (sessions_find(&w->sessions, w->entities.cold[slot].session, &s) &&
+        s->state != SESSION_WAITING)
         alike_add(&w->fan.alike, s->link, s->sid);
 }
 
