@@ -1,8 +1,8 @@
 /* world/command/cmd_login.c: LoginReq: a name for a session.
- * Beats: version, turn, resume key (world/command/cmd_resume), name; who waits under that name ends,
- * the name is taken, and the store asked where the character was last. With its answer comes the id
- * that the first EnterReq will use, and LoginResp.
- * May touch: the whole core, proto. Source: PROTOCOL.md "Login".
+ * Beats: version, turn, resume key (world/command/cmd_resume), name; who waits under that name
+ * ends, the name is taken, and the store asked where the character was last. With its answer comes
+ * the id that the first EnterReq will use, and LoginResp. May touch: the whole core, proto. Source:
+ * PROTOCOL.md "Login".
  */
 #include "world/command/router.h"
 
@@ -48,8 +48,8 @@ static void login_done(struct world *w, struct session_ref who, int err, struct 
               (int)s->name_len, s->name, s->sid, s->peer);
 }
 
-/* Whoever waits under this name goes, once it is sure that there is an id; its place is saved before
- * it is asked for. PE_*: the name cannot be had, and nothing is changed. */
+/* Whoever waits under this name goes, once it is sure that there is an id; its place is saved
+ * before it is asked for. PE_*: the name cannot be had, and nothing is changed. */
 static int free_name(struct world *w, struct session *s, struct span name, struct mono now)
 {
     struct session_ref other;

@@ -8,6 +8,7 @@
 
 #include "common/log.h"
 #include "world/command/inbox.h"
+#include "world/command/keep.h"
 #include "world/interest/pause.h"
 
 #include <inttypes.h>
@@ -45,6 +46,7 @@ void cmd_resume_wait(struct world *w, struct session_ref who, struct mono now)
     ASSERT(s->state == SESSION_INSIDE);
     log_often(LOG_INFO, "world #%u \"%.*s\" waits session=%" PRIu64 " peer=%s",
               w->entities.id[s->entity.slot], (int)s->name_len, s->name, s->sid, s->peer);
+    keep_changed(w, s->entity.slot);
     blind(w, s);
     sessions_wait(&w->sessions, who, clock_add(now, w->config.resume_window_ns));
     w->metrics.waits++;
@@ -86,6 +88,8 @@ static void take_over(struct world *w, struct session_ref old, struct session_re
         blind(w, from);
     s->next_id = from->next_id;
     from->next_id = 0;
+    w->characters.list[who.slot].known = w->characters.list[old.slot].known;
+    w->characters.list[who.slot].last = w->characters.list[old.slot].last;
     from->entity = (struct entity_ref){0};
     from->state = SESSION_LOGGED;
     inbox_session_end(w, old, now);

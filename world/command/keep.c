@@ -197,6 +197,12 @@ void keep_entity(struct world *w, uint32_t entity, struct session_ref who)
     ASSERT(err == 0); /* keep_room saw to it */
 }
 
+void keep_changed(struct world *w, uint32_t entity)
+{
+    if (w->store.ops && w->characters.left_count == 0)
+        (void)save_changed(w, entity);
+}
+
 bool keep_room(const struct world *w)
 {
     const struct characters *c = &w->characters;

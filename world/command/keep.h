@@ -27,6 +27,9 @@ const struct store_character *keep_last(const struct world *w, struct session_re
 
 /* Save an entity as it stands, if it is a player. `who` (gen 0: nobody) enters there again. */
 void keep_entity(struct world *w, uint32_t entity, struct session_ref who);
+/* Save an entity that stays, if it stands elsewhere than was saved; where the store is full, the
+ * sweep will. */
+void keep_changed(struct world *w, uint32_t entity);
 /* Room for one more entity, even if all leave at once and the store takes nothing? */
 bool keep_room(const struct world *w);
 
