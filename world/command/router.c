@@ -59,6 +59,8 @@ void router_answer(struct world *w, const struct session *s, const struct messag
     struct span_writer out = span_writer_of(bytes, sizeof(bytes));
     struct span body;
 
+    if (s->state == SESSION_WAITING) /* its entity may walk on, but there is nobody to tell */
+        return;
     message_write(&out, m);
     ASSERT(!out.full);
     body = span_written(&out);

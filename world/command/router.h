@@ -28,7 +28,7 @@ void router_refuse(struct world *w, struct session_ref who, const char *reason, 
  * the code's own text. */
 void router_error(struct world *w, const struct session *s, uint32_t cmd, uint32_t seq,
                   uint32_t code);
-/* One message to a session, at once. */
+/* One message to a session, at once; to one that waits for its client it goes nowhere. */
 void router_answer(struct world *w, const struct session *s, const struct message *m);
 
 router_fn cmd_login;
