@@ -4,7 +4,8 @@
  *                 ticker ─────► tick ──┘
  *
  * The first SIGTERM or SIGINT stops the listener, sends what is queued and closes the links;
- * gateways keep their clients. A second one ends at once.
+ * gateways keep their clients; meanwhile the store takes where everybody stands. A second one ends
+ * at once.
  * May touch: everything in world, common/io, the clock. On trouble: one line and an exit status.
  */
 #include "common/err.h"
@@ -15,6 +16,7 @@
 #include "common/parts.h"
 #include "proto/message.h"
 #include "world/edge/map_tiled.h"
+#include "world/edge/storage.h"
 #include "world/edge/ticker.h"
 #include "world/edge/world_admin.h"
 #include "world/edge/world_link.h"
@@ -28,7 +30,7 @@
 #include <stdio.h>
 
 #define EXIT_CLEAN   0
-#define EXIT_TROUBLE 1 /* at the start, or ended by a second signal */
+#define EXIT_TROUBLE 1 /* at the start, ended by a second signal, or places were not stored */
 
 #define WHY_MAX  512
 #define FLAG_MAX 16 /* bytes of a flag's name with what stands behind it */
@@ -45,6 +47,7 @@ struct program {
     struct world_link *link;
     struct map maps[OPT_LIST_MAX]; /* [n_maps] the world borrows them */
     uint32_t n_maps;
+    struct storage *storage;
     struct world *world;
     struct ticker ticker;
     struct world_status status;
@@ -53,7 +56,7 @@ struct program {
     struct notify *notify; /* NULL: no service manager */
     struct edge_metrics metrics;
     struct hist tick_ns; /* tick and hand-over to the links */
-    bool draining;
+    bool draining, drained, stored;
     int exit_status;
 };
 
@@ -91,14 +94,38 @@ static void on_tick(void *arg, struct mono now, uint64_t skipped)
 static void on_drained(void *arg)
 {
     struct program *p = arg;
-    loop_stop(p->loop);
+
+    p->drained = true;
+    if (p->stored)
+        loop_stop(p->loop);
+}
+
+static void on_stored(void *arg)
+{
+    struct program *p = arg;
+
+    p->stored = true;
+    if (p->drained)
+        loop_stop(p->loop);
 }
 
 static void on_deadline(void *arg)
 {
     struct program *p = arg;
+
     log_line(LOG_WARN, "drain ends unfinished");
     loop_stop(p->loop);
+}
+
+/* What a kill would have lost too, for the log and the exit status. */
+static void count_unstored(struct program *p)
+{
+    uint64_t left = p->draining ? storage_left(p->storage) : 0;
+
+    if (left == 0)
+        return;
+    log_line(LOG_WARN, "places not stored n=%" PRIu64, left);
+    p->exit_status = EXIT_TROUBLE;
 }
 
 static void on_signal(void *arg, int signo)
@@ -118,6 +145,7 @@ static void on_signal(void *arg, int signo)
     ticker_fini(&p->ticker);
     if (limit_ns != 0)
         loop_timer_arm(p->deadline, limit_ns);
+    storage_finish(p->storage, on_stored, p);
     world_link_finish(p->link, limit_ns != 0 ? limit_ns : FOREVER_NS, on_drained, p);
 }
 
@@ -136,7 +164,19 @@ static int load_maps(struct program *p, char *why, size_t why_cap)
     return 0;
 }
 
-/* Everything that needs memory only. */
+static int open_store(struct program *p, char *why, size_t why_cap)
+{
+    const struct world_options *o = &p->options;
+    char reason[WHY_MAX - FLAG_MAX];
+    int err = storage_open(p->loop, o->store, o->store_delay_ns, o->core.max_entities, &p->storage,
+                           reason, sizeof(reason));
+
+    if (err != 0)
+        snprintf(why, why_cap, "-store: %.200s: %.200s", o->store, reason);
+    return err;
+}
+
+/* Everything that needs memory only, and the store. */
 static int build(struct program *p, char *why, size_t why_cap)
 {
     int err = loop_create(&p->loop);
@@ -155,6 +195,9 @@ static int build(struct program *p, char *why, size_t why_cap)
         snprintf(why, why_cap, "cannot start: %s", err_text(err));
         return err;
     }
+    err = open_store(p, why, why_cap);
+    if (err != 0)
+        return err;
     struct world_ops ops = {
         .drain = world_link_drain,
         .secret = secret,
@@ -162,8 +205,12 @@ static int build(struct program *p, char *why, size_t why_cap)
         .arg = p->link,
         .maps = p->maps,
         .n_maps = p->n_maps,
+        .store = storage_door(p->storage),
     };
-    return world_create(&p->options.core, &ops, &p->world, why, why_cap);
+    err = world_create(&p->options.core, &ops, &p->world, why, why_cap);
+    if (err == 0)
+        storage_serve(p->storage, p->world);
+    return err;
 }
 
 /* Of a listener that could not be had: name the flag too. */
@@ -176,7 +223,8 @@ static void name_flag(const char *flag, char *why, size_t why_cap)
 
 static int start_admin(struct program *p, char *why, size_t why_cap)
 {
-    struct world_admin_view view = {p->world, p->link, &p->metrics, &p->tick_ns, &p->token};
+    struct world_admin_view view = {p->world,    p->link,   &p->metrics,
+                                    &p->tick_ns, &p->token, p->storage};
     int err = 0;
 
     if (p->options.admin[0] == '\0')
@@ -218,6 +266,7 @@ static void tear_down(struct program *p)
     world_status_fini(&p->status);
     ticker_fini(&p->ticker);
     world_link_destroy(p->link);
+    storage_close(p->storage);
     world_destroy(p->world);
     for (uint32_t i = 0; i < p->n_maps; i++)
         map_fini(&p->maps[i]);
@@ -248,6 +297,7 @@ static int run(struct program *p)
             log_line(LOG_INFO, "admin on %s", world_admin_addr(p->admin));
         notify_ready(p->notify);
         loop_run(p->loop);
+        count_unstored(p);
         log_line(LOG_INFO, "ended status=%d", p->exit_status);
     } else {
         fprintf(stderr, "aegis: %s\n", why);
@@ -255,6 +305,19 @@ static int run(struct program *p)
     }
     tear_down(p);
     return p->exit_status;
+}
+
+/* -store-check: no world, only a look at its store. */
+static int verify(const struct world_options *o)
+{
+    char why[WHY_MAX];
+
+    if (storage_verify(o->store, stdout, why, sizeof(why)) == 0) {
+        printf("%s: ok\n", o->store);
+        return EXIT_CLEAN;
+    }
+    fprintf(stderr, "aegis: -store-check: %s: %s\n", o->store, why);
+    return EXIT_TROUBLE;
 }
 
 static int check(const void *options, char *why, size_t why_cap)
@@ -285,7 +348,7 @@ int world_main(int argc, char **argv)
 
     if (!opts_answer(&program, &p.options, argc, argv, &p.texts, &status))
         return status;
-    status = run(&p);
+    status = p.options.store_check ? verify(&p.options) : run(&p);
     opts_destroy(p.texts);
     return status;
 }

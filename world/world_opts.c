@@ -6,9 +6,12 @@
 
 #include "common/err.h"
 #include "common/io/http.h"
+#include "world/edge/storage.h"
+#include "world/edge/store_none.h"
 #include "world/interest/soft.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define EDGE(f) offsetof(struct world_options, f)
 #define CORE(f) offsetof(struct world_options, core.f)
@@ -29,6 +32,7 @@
 #define PAIRS_MAX        (1ULL << 36)
 #define REQUESTS_MAX     1000000000
 #define VIEWER_BYTES_MAX (1ULL << 24)
+#define LOGINS_MAX       1e6 /* a second */
 #define QUEUE_MAX        (1ULL << 34)
 /* A drain of the outbox is one write, so a smaller limit would close a link that is well. */
 #define QUEUE_HARD_MIN OUTBOX_BYTES
@@ -138,6 +142,23 @@ const struct opt world_opts_table[] = {
     {.name = "session-requests", .type = OPT_UINT, .offset = CORE(session_requests),
      .def = "1024", .unit = "", .min = 1, .max = REQUESTS_MAX, .zero_off = true,
      .help = "requests of a session in one tick; more are refused with 12"},
+    {.name = "store", .type = OPT_TEXT, .offset = EDGE(store), .def = "none", .unit = "",
+     .help = "where characters are kept: none, or sqlite:FILE"},
+    {.name = "save-every", .type = OPT_DURATION, .offset = CORE(save_every_ns), .def = "30s",
+     .unit = "s", .min = 0.05, .max = DAY_S, .zero_off = true,
+     .help = "a place that changed is saved within this time, beside each leave and disconnect; 0 "
+             "is only then"},
+    {.name = "store-check", .type = OPT_BOOL, .offset = EDGE(store_check), .def = "false",
+     .unit = "", .help = "verify the store and say what it holds, instead of running"},
+    {.name = "store-delay", .type = OPT_DURATION, .offset = EDGE(store_delay_ns), .def = "0ms",
+     .unit = "ms", .max = 60000, .zero_off = true,
+     .help = "for tests: each trip to the store takes so much longer"},
+    {.name = "login-rate", .type = OPT_UINT, .offset = CORE(login_rate), .def = "0",
+     .unit = "logins/s", .min = 1, .max = LOGINS_MAX, .zero_off = true,
+     .help = "logins a second; more of them wait in line"},
+    {.name = "login-wait", .type = OPT_DURATION, .offset = CORE(login_wait_ns), .def = "10s",
+     .unit = "s", .min = 0.1, .max = DAY_S, .zero_off = true,
+     .help = "a login that would wait longer, in line or for the store, is refused with 13"},
     {.name = "drain-timeout", .type = OPT_DURATION, .offset = EDGE(drain_timeout_ns), .def = "5s",
      .unit = "s", .min = 0.01, .max = DAY_S, .zero_off = true,
      .help = "after SIGTERM or SIGINT, the end comes by then"},
@@ -152,6 +173,21 @@ const struct opt world_opts_table[] = {
 /* clang-format on */
 
 const size_t world_opts_count = ARRAY_LEN(world_opts_table);
+
+static int check_store(const struct world_options *o, char *why, size_t why_cap)
+{
+    char form[128];
+
+    if (storage_check_form(o->store, form, sizeof(form)) != 0) {
+        snprintf(why, why_cap, "-store: \"%.80s\": %s", o->store, form);
+        return E_RANGE;
+    }
+    if (o->store_check && strcmp(o->store, STORE_NONE) == 0) {
+        snprintf(why, why_cap, "-store-check: needs -store sqlite:FILE");
+        return E_RANGE;
+    }
+    return 0;
+}
 
 int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
 {
@@ -172,5 +208,7 @@ int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
         snprintf(why, why_cap, "-admin-token: \"%.80s\": needs -admin", o->admin_token);
         return E_RANGE;
     }
+    if (check_store(o, why, why_cap) != 0)
+        return E_RANGE;
     return world_check(&o->core, why, why_cap);
 }

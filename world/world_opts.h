@@ -20,6 +20,9 @@ struct world_options {
     int64_t link_timeout_ns;  /* 0: off */
     uint64_t link_queue_soft; /* bytes; 0: off */
     uint64_t link_queue_hard; /* bytes; 0: off */
+    const char *store;        /* none, sqlite:FILE */
+    bool store_check;
+    int64_t store_delay_ns;
     int64_t drain_timeout_ns; /* 0: off */
     int64_t status_ns;        /* 0: off */
     int log_level;            /* enum log_level */

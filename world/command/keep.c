@@ -274,3 +274,12 @@ bool keep_finish(struct world *w)
     }
     return c->left_count == 0;
 }
+
+uint64_t keep_left(const struct world *w)
+{
+    uint64_t left = w->characters.left_count;
+
+    for (uint32_t i = 0; w->store.ops && i < w->entities.slots.fresh; i++)
+        left += w->entities.id[i] != 0 && w->entities.cold[i].kind == 0 && is_changed(w, i);
+    return left;
+}

@@ -37,3 +37,5 @@ bool keep_room(const struct world *w);
 void keep_run(struct world *w, struct mono now);
 /* The end: hand everybody's place over. True: all of it is; false: the store is full, again. */
 bool keep_finish(struct world *w) MUST_CHECK;
+/* How many places are not handed over yet. */
+uint64_t keep_left(const struct world *w);

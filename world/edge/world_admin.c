@@ -113,6 +113,8 @@ static int page_metrics(void *arg, FILE *to)
     v->metrics->admin_full = counts.full;
     world_gauges(v->world);
     world_link_gauges(v->link);
+    if (v->storage)
+        storage_gauges(v->storage, v->metrics);
     write_build(to);
     metrics_write(world_metrics_table, world_metrics_count, &v->world->metrics, to);
     metrics_write(edge_metrics_table, edge_metrics_count, v->metrics, to);
@@ -131,10 +133,18 @@ static int page_health(void *arg, FILE *to)
 static int page_ready(void *arg, FILE *to)
 {
     const struct world_admin *a = arg;
-    bool ready = world_link_listening(a->view.link);
+    char why[STORE_WHY_MAX];
 
-    fputs(ready ? "ready\n" : "draining\n", to);
-    return ready ? 200 : 503;
+    if (!world_link_listening(a->view.link)) {
+        fputs("draining\n", to);
+        return 503;
+    }
+    if (a->view.storage && storage_trouble(a->view.storage, why)) {
+        fprintf(to, "places are not saved: %s\n", why);
+        return 503;
+    }
+    fputs("ready\n", to);
+    return 200;
 }
 
 /* --- orders ----------------------------------------------------------------------------------- */

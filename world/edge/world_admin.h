@@ -1,7 +1,7 @@
 /* world/edge/world_admin.h: what operators see and may do, on a listener of their own.
  *   GET /metrics     Prometheus text
  *   GET /healthz     200 while the loop turns
- *   GET /readyz      200 while gateways may connect, else 503
+ *   GET /readyz      200 while gateways may connect and places are saved, else 503
  *   POST /announce   a text to players (world/edge/announce); answers {"told":N}
  * Reads the world between ticks. What changes something needs the token of -admin-token, and is
  * refused where there is none. May touch: common, common/io/http, the core's counters and inbox,
@@ -12,6 +12,7 @@
 #include "common/io/loop.h"
 #include "world/edge/admin_token.h"
 #include "world/edge/edge_metrics.h"
+#include "world/edge/storage.h"
 #include "world/edge/world_link.h"
 #include "world/world.h"
 
@@ -22,6 +23,7 @@ struct world_admin_view {
     struct edge_metrics *metrics;
     const struct hist *tick_ns; /* tick and hand-over to the links */
     const struct admin_token *token;
+    struct storage *storage; /* NULL: nothing is kept */
 };
 
 struct world_admin;
