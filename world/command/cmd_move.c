@@ -13,9 +13,11 @@ static int check(struct world *w, const struct session *s, uint32_t slot, const 
                  struct mono now)
 {
     struct entities *e = &w->entities;
+    const struct scene *scene = &w->scenes.list[e->scene[slot]];
     double dx = m->move_req.x - e->x[slot], dy = m->move_req.y - e->y[slot], distance;
+    struct motion spent = e->motion[slot];
 
-    if (!scene_inside(&w->scenes.list[e->scene[slot]], m->move_req.x, m->move_req.y)) {
+    if (!scene_inside(scene, m->move_req.x, m->move_req.y)) {
         w->metrics.moves_bounds++;
         log_often(LOG_INFO,
                   "world #%u move rejected: (%.6g, %.6g) is outside the scene session=%" PRIu64
@@ -24,7 +26,7 @@ static int check(struct world *w, const struct session *s, uint32_t slot, const 
         return PE_MOVE_BOUNDS;
     }
     distance = sqrt(dx * dx + dy * dy);
-    if (!motion_spend(&e->motion[slot], &w->motion, distance, now)) {
+    if (!motion_spend(&spent, &w->motion, distance, now)) {
         w->metrics.moves_speed++;
         log_often(LOG_INFO,
                   "world #%u move rejected: %.2f units / %.0f ms exceeds %g units/s "
@@ -34,6 +36,15 @@ static int check(struct world *w, const struct session *s, uint32_t slot, const 
                   w->config.max_speed, s->sid, s->peer);
         return PE_MOVE_SPEED;
     }
+    if (!scene_way(scene, e->x[slot], e->y[slot], m->move_req.x, m->move_req.y)) {
+        w->metrics.moves_blocked++;
+        log_often(LOG_INFO,
+                  "world #%u move rejected: the way to (%.6g, %.6g) is blocked session=%" PRIu64
+                  " peer=%s",
+                  e->id[slot], m->move_req.x, m->move_req.y, s->sid, s->peer);
+        return PE_MOVE_BLOCKED;
+    }
+    e->motion[slot] = spent;
     return 0;
 }
 

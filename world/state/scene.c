@@ -55,6 +55,11 @@ bool scene_free(const struct scene *s, double x, double y)
     return scene_inside(s, x, y) && (!s->map || ground_free_at(&s->map->ground, x, y));
 }
 
+bool scene_way(const struct scene *s, double x0, double y0, double x1, double y1)
+{
+    return !s->map || ground_way(&s->map->ground, x0, y0, x1, y1, NULL);
+}
+
 static double within(double v, double low, double high)
 {
     return v < low ? low : v > high ? high : v;

@@ -34,6 +34,9 @@ int scene_spawn_parse(const char *text, struct scene_spawn_rule *out) MUST_CHECK
 bool scene_inside(const struct scene *s, double x, double y);
 /* May one stand there? Inside, and on no blocked tile. */
 bool scene_free(const struct scene *s, double x, double y);
+/* Is the straight way between two places inside legal? On open ground always; else as the map's
+ * ground has it. */
+bool scene_way(const struct scene *s, double x0, double y0, double x1, double y1);
 /* Where the entity of this id comes in; always free. On a map, in the spawns of the map by turns;
  * in one without, anywhere. */
 void scene_spawn(const struct scene *s, uint32_t id, struct rng *rng, double *x, double *y);
