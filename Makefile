@@ -2,7 +2,7 @@
 #
 #   SAN=1         AddressSanitizer and UndefinedBehaviorSanitizer
 #   CC=clang      another compiler (its objects have a folder of their own)
-#   WITHOUT="..."  optional libraries to do without, of jansson zlib libzstd sqlite3
+#   WITHOUT="..."  optional libraries to do without, of jansson zlib libzstd sqlite3 liburing
 #   EXTRA=...     more compiler flags, such as EXTRA=-march=native
 #   V=1           show whole commands
 #   BUILD=, BIN=  where objects and programs go
@@ -39,7 +39,7 @@ MSGPACK    := $(shell $(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpa
 PACKAGES   := libevent_core libevent_extra $(MSGPACK)
 
 # Optional parts: what is not there is refused in plain words (common/parts.h).
-OPTIONAL := $(filter-out $(WITHOUT),jansson zlib libzstd sqlite3)
+OPTIONAL := $(filter-out $(WITHOUT),jansson zlib libzstd sqlite3 liburing)
 PARTS    := $(foreach p,$(OPTIONAL),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p)))
 PART_DEFINES := $(foreach p,$(PARTS),-DAEGIS_PART_$(shell echo $(p) | tr a-z A-Z)='"$(shell \
                 $(PKG_CONFIG) --modversion $(p))"')

@@ -24,6 +24,11 @@
 #else
 #define PARTS_LIBZSTD AEGIS_PART_LIBZSTD
 #endif
+#ifndef AEGIS_PART_LIBURING
+#define PARTS_LIBURING PARTS_NONE
+#else
+#define PARTS_LIBURING AEGIS_PART_LIBURING
+#endif
 #ifndef AEGIS_PART_SQLITE3
 #define PARTS_SQLITE3 PARTS_NONE
 #else
@@ -34,5 +39,5 @@
 /* clang-format off */
 #define PARTS_OPTIONAL \
     {"jansson", PARTS_JANSSON}, {"zlib", PARTS_ZLIB}, {"zstd", PARTS_LIBZSTD}, \
-    {"sqlite", PARTS_SQLITE3}
+    {"sqlite", PARTS_SQLITE3}, {"liburing", PARTS_LIBURING}
 /* clang-format on */

@@ -21,6 +21,7 @@ build|libjansson-dev|reads maps (optional)
 build|zlib1g-dev|reads compressed maps (optional)
 build|libzstd-dev|reads compressed maps (optional)
 build|libsqlite3-dev|the store (optional)
+build|liburing-dev|many sends in one call (optional)
 test|libcriterion-dev|runs the unit tests
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
@@ -65,6 +66,7 @@ thing_is_there() {
         zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;;
         libzstd-dev) pkg-config --exists libzstd 2>/dev/null ;;
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
+        liburing-dev) pkg-config --exists liburing 2>/dev/null ;;
         python3) command -v python3 >/dev/null ;;
         python3-msgpack) python3 -c 'import msgpack' 2>/dev/null ;;
         *) return 1 ;;

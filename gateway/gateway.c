@@ -243,6 +243,7 @@ static void gateway_limits(struct gateway *g)
         .queue_hard = config->link_queue_hard,
         .queue_keep = GATEWAY_LINK_KEEP,
         .keep_max = FRAME_HEAD + LINK_FRAME_MAX,
+        .batch = config->io_uring == 0,
     };
 }
 
@@ -376,6 +377,7 @@ const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
     m->clients_max = g->clients.limits.clients_max;
     m->sessions = g->relay.sessions;
     m->link_ready = uplink_ready(&g->uplink);
+    m->sends_batched = stream_batched(g->loop);
     m->link_queue_bytes = g->uplink.conn ? stream_queued(g->uplink.conn) : 0;
     m->reading_paused = g->clients.paused;
     return m;

@@ -28,6 +28,7 @@ struct gateway_config {
     uint64_t link_queue_soft, link_queue_hard; /* bytes; 0: off */
 
     uint64_t threads; /* >= 1 */
+    int io_uring;     /* 0: where it is there; 1: off */
 
     int log_level;  /* enum log_level */
     int log_format; /* enum log_format */

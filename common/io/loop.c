@@ -8,6 +8,7 @@
 #include "common/io/loop.h"
 
 #include "common/err.h"
+#include "common/io/ring.h"
 #include "common/log.h"
 
 #include <event2/event.h>
@@ -130,6 +131,7 @@ void loop_destroy(struct loop *l)
     loop_turn(l, 0);
     event_del(&l->wake);
     event_base_free(l->base);
+    ring_destroy(l->streams.ring);
     free(l->read_buffer);
     free(l);
 }

@@ -79,9 +79,15 @@ struct timeval loop_timeval(int64_t ns);
  * to stream.c. */
 struct stream;
 struct stream_kind;
+struct ring;
 struct loop_crowd {
     struct stream_kind *kinds;
     struct stream *first, *last;
     struct loop_deferred deferred;
+
+    struct ring *ring; /* NULL: none, or not asked for yet */
+    bool ring_asked;
+    const uint8_t *batch, *batch_end; /* bytes whose sends leave together; NULL: not now */
+    uint64_t batched;                 /* sends that did, since the start */
 };
 struct loop_crowd *loop_streams(struct loop *l);

@@ -46,6 +46,8 @@ struct stream_limits {
     size_t read_max;   /* bytes of one read, about; 0: LOOP_READ_BYTES */
     int sndbuf;        /* bytes asked of the kernel; 0: leave as it is */
     bool counted;      /* keep stream_counted: 16 bytes a stream */
+    bool batch;        /* what its owner sends on from the bytes of one `data` call to other
+                        * streams leaves together, in one call to a kernel that has io_uring */
 };
 
 struct stream_count {
@@ -68,6 +70,8 @@ int stream_write2(struct stream *s, struct span a, struct span b) MUST_CHECK;
  * over or finishing, or it broke just now; E_NOMEM. */
 #define STREAM_PIECES_MAX 64
 int stream_send(struct stream *s, const struct span *pieces, uint32_t n) MUST_CHECK;
+/* How many sends of the loop's streams left together, since the start. */
+uint64_t stream_batched(struct loop *l);
 /* Send now what is queued instead of at the end of the turn. */
 void stream_flush(struct stream *s);
 

@@ -124,6 +124,7 @@ void rig_make(struct rig *r, const struct stream_limits *limits)
 void rig_make_beside(struct rig *r, struct rig *first, const struct stream_limits *limits)
 {
     make_pair(r, first->loop, limits);
+    r->guest = true;
 }
 
 void rig_make_tcp(struct rig *r, const struct stream_limits *limits)
@@ -149,7 +150,8 @@ void rig_end(struct rig *r)
     rig_turn(r);
     rig_close_peer(r, false);
     free(r->got);
-    loop_destroy(r->loop);
+    if (!r->guest)
+        loop_destroy(r->loop);
     *r = (struct rig){.peer = -1};
 }
 

@@ -35,6 +35,7 @@ struct rig {
     char pressure[16]; /* '+' on, '-' off */
     int closed;
     enum stream_end why;
+    bool guest;  /* the loop is another rig's */
     bool inside; /* a call of the test's into the stream is under way: no callback may come */
 };
 
