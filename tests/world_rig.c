@@ -242,6 +242,12 @@ struct rig *rig_create(const struct world_config *c)
 
 struct rig *rig_create_maps(const struct world_config *c, const struct map *maps, uint32_t n)
 {
+    return rig_create_kept(c, maps, n, (struct store_door){0});
+}
+
+struct rig *rig_create_kept(const struct world_config *c, const struct map *maps, uint32_t n,
+                            struct store_door store)
+{
     log_init("world", LOG_OFF, LOG_TEXT);
     struct rig *r = calloc(1, sizeof *r);
     r->sessions = calloc(RIG_SESSIONS_MAX, sizeof *r->sessions);
@@ -252,7 +258,8 @@ struct rig *rig_create_maps(const struct world_config *c, const struct map *maps
     r->now = (struct mono){1000 * CLOCK_NS_PER_S};
     if (message_reader_create(PROTO_BATCH_MAX, &r->reader) != 0)
         rig_fail("no memory for a reader");
-    struct world_ops ops = {.drain = drain, .secret = secret, .arg = r, .maps = maps, .n_maps = n};
+    struct world_ops ops = {
+        .drain = drain, .secret = secret, .arg = r, .maps = maps, .n_maps = n, .store = store};
     char why[256] = "";
     int err = world_create(c, &ops, &r->world, why, sizeof why);
     if (err != 0)
@@ -400,7 +407,7 @@ static void send_must(struct rig *r, uint32_t s, struct span body)
     const struct rig_session *x = &r->sessions[s];
     if (err != 0)
         rig_fail("inbox_frame: %s", err_text(err));
-    if (x->open && x->answered != x->sent && !r->lax && !r->deaf)
+    if (x->open && x->answered != x->sent && !r->lax && !r->deaf && !r->patient)
         rig_fail("%srequest %u has no answer", r->context, x->sent);
 }
 
@@ -606,4 +613,11 @@ void rig_code(struct rig *r, uint32_t mask, uint32_t pack)
 void rig_portable(struct rig *r)
 {
     rig_code(r, UINT32_MAX, UINT32_MAX);
+}
+
+void rig_loaded(struct rig *r, const struct store_answer *a)
+{
+    core_in(r);
+    inbox_loaded(r->world, a, r->now);
+    core_out(r);
 }

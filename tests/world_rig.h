@@ -77,6 +77,7 @@ struct rig {
 
     bool deaf;               /* what the world sends is hashed and dropped */
     char context[96];        /* put before a breach's line: what the test was doing */
+    bool patient;            /* requests may be answered later */
     bool lax;                /* views are not judged, answers not held to their order */
     uint64_t bytes;          /* sent by the world */
     uint32_t strays;         /* frames for sessions that are not the rig's, or closed */
@@ -96,6 +97,11 @@ struct world_config rig_config(void);
 struct rig *rig_create(const struct world_config *c);
 /* With a scene for each of these maps, which the caller keeps until the rig is gone. */
 struct rig *rig_create_maps(const struct world_config *c, const struct map *maps, uint32_t n);
+/* The same with a store. */
+struct rig *rig_create_kept(const struct world_config *c, const struct map *maps, uint32_t n,
+                            struct store_door store);
+/* The store answers. */
+void rig_loaded(struct rig *r, const struct store_answer *a);
 void rig_destroy(struct rig *r);
 /* Masks and records by code without vector instructions, whatever the processor has. */
 void rig_portable(struct rig *r);
