@@ -92,6 +92,9 @@ static void learn(struct rig *r, struct rig_session *s, const struct message *m)
         s->id = m->enter_resp.id;
         s->x = m->enter_resp.x;
         s->y = m->enter_resp.y;
+        memcpy(s->scene, m->enter_resp.scene.p, m->enter_resp.scene.n);
+        s->scene[m->enter_resp.scene.n] = '\0';
+        s->puts += m->seq == 0;
     }
     if (m->cmd == CMD_MOVE_RESP) {
         s->x = m->move_resp.x;

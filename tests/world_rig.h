@@ -36,11 +36,13 @@ struct rig_session {
     bool open; /* the gateway holds it open, and the world did not close it */
     uint32_t link;
     uint64_t sid;
-    uint32_t sent, answered;     /* seq of the last request, of the last answer */
-    uint32_t id;                 /* of EnterResp; before that, of LoginResp */
-    double x, y;                 /* of the last EnterResp, MoveResp or MoveFail */
-    char key[RIG_KEY_BYTES + 1]; /* of LoginResp; "": none */
-    bool closed;                 /* by the world */
+    uint32_t sent, answered;         /* seq of the last request, of the last answer */
+    uint32_t id;                     /* of EnterResp; before that, of LoginResp */
+    double x, y;                     /* of the last EnterResp, MoveResp or MoveFail */
+    char scene[PROTO_SCENE_MAX + 1]; /* of the last EnterResp */
+    uint32_t puts;                   /* EnterResps that came unasked */
+    char key[RIG_KEY_BYTES + 1];     /* of LoginResp; "": none */
+    bool closed;                     /* by the world */
     uint32_t close_code;
     char close_reason[LINK_TEXT_MAX + 1];
     uint32_t first, last, count; /* mail */

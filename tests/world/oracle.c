@@ -7,11 +7,12 @@
  */
 #include "tests/world/oracle.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define ROUNDS_DEFAULT   10000
-#define ORACLE_TESTS     15 /* that share the rounds, the crowds apart */
+#define ORACLE_TESTS     18 /* that share the rounds, the crowds apart */
 #define ROUNDS_PER_WORLD 20
 
 static void everybody_rests(struct oracle *o)
@@ -99,6 +100,36 @@ struct oracle_rules oracle_rules(void)
     };
 }
 
+/* --- scenes ----------------------------------------------------------------------------------- */
+
+/* A portal around the scene's middle, to the middle of another. */
+static void add_portal(struct oracle *o, uint32_t from, uint32_t to, double half)
+{
+    const double *a = o->bounds[from], *b = o->bounds[to];
+    double x = (a[0] + a[2]) / 2, y = (a[1] + a[3]) / 2;
+    double area[4] = {fmax(x - half, a[0]), fmax(y - half, a[1]), fmin(x + half, a[2]),
+                      fmin(y + half, a[3])};
+    plain_map_portal(&o->maps[from - 1], area, to == 0 ? SCENE_OPEN : o->maps[to - 1].name,
+                     (b[0] + b[2]) / 2, (b[1] + b[3]) / 2);
+}
+
+/* One that lies over the open ground, one elsewhere, one smaller than the radius. */
+static void make_maps(struct oracle *o)
+{
+    const struct oracle_rules *r = &o->rules;
+    const double *b = r->bounds;
+    double w = b[2] - b[0], h = b[3] - b[1], tile = (w > h ? w : h) / 4;
+    memcpy(o->bounds[0], b, sizeof o->bounds[0]);
+    o->maps[0] = plain_map_open("over", b[0], b[1], tile, (uint32_t)ceil(w / tile),
+                                (uint32_t)ceil(h / tile));
+    o->maps[1] = plain_map_open("beside", 0, 0, r->radius * 1.5, 7, 5);
+    o->maps[2] = plain_map_open("small", -3, -4, r->radius / 2, 1, 1);
+    for (uint32_t i = 0; i < ORACLE_SCENES_MAX - 1; i++)
+        ground_bounds(&o->maps[i].ground, o->bounds[i + 1]);
+    for (uint32_t i = 1; i <= r->maps; i++)
+        add_portal(o, i, (i + 1) % (r->maps + 1), r->radius / 3);
+}
+
 static double pick(struct rng *rng, const double *list, uint32_t n)
 {
     return list[rng_below(rng, n)];
@@ -136,14 +167,18 @@ struct oracle_rules oracle_random_rules(struct rng *rng)
     for (int i = ORACLE_STEP; i < ORACLE_PAUSE; i++)
         r.weight[i] = (uint8_t)(rng_below(rng, 3) == 0 ? rng_below(rng, 40) : 2);
     r.weight[ORACLE_PAUSE] = rng_below(rng, 3) == 0 ? 10 : 0;
-    r.tight = r.hysteresis == 0 && r.weight[ORACLE_PAUSE] == 0 && rng_below(rng, 4) == 0;
+    r.maps = (uint32_t)rng_below(rng, 2) * (uint32_t)rng_below(rng, ORACLE_SCENES_MAX);
+    r.weight[ORACLE_HOP] = r.maps > 0 ? (uint8_t)rng_below(rng, 12) : 0;
+    r.tight = r.hysteresis == 0 && r.weight[ORACLE_PAUSE] + r.weight[ORACLE_HOP] == 0 &&
+              rng_below(rng, 4) == 0;
     return r;
 }
 
 /* Each world looks sight up in another way: every index, every kind of code, viewer by viewer,
  * mover by mover, or now one and now the other. */
-static struct rig *world_of(const struct oracle_rules *rules, uint64_t seed, uint32_t way)
+static struct rig *world_of(const struct oracle *o, uint64_t seed, uint32_t way)
 {
+    const struct oracle_rules *rules = &o->rules;
     struct world_config c = rig_config();
     c.aoi_radius = rules->radius;
     c.aoi_hysteresis = rules->hysteresis;
@@ -157,7 +192,7 @@ static struct rig *world_of(const struct oracle_rules *rules, uint64_t seed, uin
     c.seed = seed;
     c.resume_window_ns = rules->window * c.tick_ns;
     c.aoi_index = (int)(way % 3);
-    struct rig *r = rig_create(&c);
+    struct rig *r = rig_create_maps(&c, o->maps, rules->maps);
     rig_code(r, way % 4, way / 4 % 4);
     if (rules->tight)
         r->world->scratch.cap = 2 * (size_t)r->world->entities.cap * SIGHT_SPARE + 2048;
@@ -186,7 +221,8 @@ void oracle_run(const struct oracle_rules *rules, uint64_t seed, uint32_t rounds
     rng_init(&o.rng, seed);
     while (rounds > 0) {
         o.rules = rules ? *rules : oracle_random_rules(&o.rng);
-        o.rig = world_of(&o.rules, rng_next(&o.rng), o.worlds++);
+        make_maps(&o);
+        o.rig = world_of(&o, rng_next(&o.rng), o.worlds++);
         o.n = 0;
         memset(o.players, 0, ORACLE_PLAYERS_MAX * sizeof *o.players);
         for (uint32_t i = 0; i < ORACLE_PLAYERS_MAX; i++)
@@ -196,6 +232,8 @@ void oracle_run(const struct oracle_rules *rules, uint64_t seed, uint32_t rounds
             play_round(&o);
         }
         rig_destroy(o.rig);
+        for (uint32_t i = 0; i < ORACLE_SCENES_MAX - 1; i++)
+            map_fini(&o.maps[i]);
     }
     free(o.players);
     free(o.pairs);

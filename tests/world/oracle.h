@@ -7,9 +7,11 @@
 #pragma once
 
 #include "common/rng.h"
+#include "tests/world/plain_map.h"
 #include "tests/world_rig.h"
 
 #define ORACLE_PLAYERS_MAX 300
+#define ORACLE_SCENES_MAX  4
 #define ORACLE_FAST        1e7               /* units a second: any jump is legal */
 #define ORACLE_TURN        6.283185307179586 /* 2π */
 
@@ -31,6 +33,7 @@ enum oracle_act {
     ORACLE_CLOSE,   /* the connection is lost */
     ORACLE_PAUSE,   /* its client stops draining, or drains again */
     ORACLE_DROP,    /* the connection is lost, and the entity waits; or another one takes over */
+    ORACLE_HOP,     /* the world puts it elsewhere: in another scene, or in its own */
     ORACLE_ACTS
 };
 
@@ -38,10 +41,11 @@ struct oracle_rules {
     double radius, hysteresis, quantum, move_epsilon, dir_epsilon; /* as in the config */
     uint64_t update_interval;
     double max_speed; /* units a second; below ORACLE_FAST some moves are refused */
-    bool tight;       /* scratch that masks do not fit into; no hysteresis, no pauses */
-    double bounds[4];
-    double area;           /* units around the scene's middle where most of it happens */
-    double lattice;        /* places are multiples of this; 0: anything */
+    bool tight;       /* scratch that masks do not fit into; no hysteresis, no pauses, no hops */
+    double bounds[4]; /* of the open ground */
+    uint32_t maps;    /* scenes beside it, with portals between them */
+    double area;      /* units around a scene's middle where most of it happens */
+    double lattice;   /* places are multiples of this; 0: anything */
     uint32_t n_min, n_max; /* players */
     uint32_t ticks;        /* of a round, before the rest */
     uint32_t turns;        /* of a player in a tick, at most */
@@ -57,6 +61,7 @@ struct oracle_player {
     bool waiting;         /* inside, without a connection */
     struct mono until;    /* where waiting */
     uint32_t id;
+    uint32_t scene, puts;    /* the truth; EnterResps that it was sent unasked */
     double x, y, dir, speed; /* the truth */
     char name[16];
     char key[RIG_KEY_BYTES + 1]; /* of its session */
@@ -78,8 +83,10 @@ struct oracle {
     struct rng rng;
     uint64_t seed;
     uint32_t worlds, round, n;
-    struct oracle_player *players; /* [ORACLE_PLAYERS_MAX] */
-    struct oracle_pair *pairs;     /* [n * n] viewer by subject */
+    struct map maps[ORACLE_SCENES_MAX - 1];
+    double bounds[ORACLE_SCENES_MAX][4]; /* by scene */
+    struct oracle_player *players;       /* [ORACLE_PLAYERS_MAX] */
+    struct oracle_pair *pairs;           /* [n * n] viewer by subject */
 };
 
 /* R = 30, the contract's defaults, all acts but the pauses. */
@@ -101,5 +108,7 @@ void oracle_lose(struct oracle *o, struct oracle_player *p);
 void oracle_pause(struct oracle *o, struct oracle_player *p);
 void oracle_resume(struct oracle *o, struct oracle_player *p);
 void oracle_act(struct oracle *o);
+/* The world put it somewhere else: it forgot everybody. */
+void oracle_put(struct oracle *o, struct oracle_player *p);
 void oracle_judge(struct oracle *o);
 void oracle_judge_rest(const struct oracle *o);

@@ -22,15 +22,15 @@ static double on_lattice(const struct oracle *o, double v)
     return o->rules.lattice > 0 ? floor(v / o->rules.lattice) * o->rules.lattice : v;
 }
 
-static bool in_bounds(const struct oracle *o, double x, double y)
+static bool in_bounds(const struct oracle *o, uint32_t scene, double x, double y)
 {
-    const double *b = o->rules.bounds;
+    const double *b = o->bounds[scene];
     return x >= b[0] && x <= b[2] && y >= b[1] && y <= b[3];
 }
 
-static double somewhere(struct oracle *o, int axis)
+static double somewhere(struct oracle *o, uint32_t scene, int axis)
 {
-    double lo = o->rules.bounds[axis], hi = o->rules.bounds[axis + 2];
+    double lo = o->bounds[scene][axis], hi = o->bounds[scene][axis + 2];
     double middle = (lo + hi) / 2;
     double v = on_lattice(o, middle + between(o, -o->rules.area, o->rules.area));
     return v < lo ? lo : v > hi ? hi : v;
@@ -51,7 +51,7 @@ static struct oracle_player *somebody(struct oracle *o, const struct oracle_play
 
 static void go(struct oracle *o, struct oracle_player *p, double x, double y)
 {
-    if (!in_bounds(o, x, y))
+    if (!in_bounds(o, p->scene, x, y))
         return;
     uint32_t seq = rig_send_move(o->rig, p->s, x, y);
     const struct message *m = rig_answer(o->rig, p->s, seq);
@@ -67,7 +67,7 @@ static void go(struct oracle *o, struct oracle_player *p, double x, double y)
 /* Chance is asked in one order, so that a seed is the same run with every compiler. */
 static void go_somewhere(struct oracle *o, struct oracle_player *p)
 {
-    double x = somewhere(o, 0), y = somewhere(o, 1);
+    double x = somewhere(o, p->scene, 0), y = somewhere(o, p->scene, 1);
     go(o, p, x, y);
 }
 
@@ -81,12 +81,14 @@ static void face(struct oracle *o, struct oracle_player *p, double dir, double s
 
 static void enter(struct oracle *o, struct oracle_player *p)
 {
-    p->id = rig_enter(o->rig, p->s);
+    p->scene = o->rules.maps == 0 ? 0 : (uint32_t)rng_below(&o->rng, o->rules.maps + 1);
+    p->id = rig_enter_scene(o->rig, p->s, p->scene == 0 ? SCENE_OPEN : o->maps[p->scene - 1].name);
+    p->puts = o->rig->sessions[p->s].puts;
     p->inside = true;
     p->x = o->rig->sessions[p->s].x;
     p->y = o->rig->sessions[p->s].y;
     p->dir = p->speed = 0;
-    if (!in_bounds(o, p->x, p->y))
+    if (!in_bounds(o, p->scene, p->x, p->y))
         rig_fail("%sspawned outside, at %.17g, %.17g", o->rig->context, p->x, p->y);
     for (uint32_t i = 0; i < o->n; i++)
         if (&o->players[i] != p && o->players[i].inside && o->players[i].id == p->id)
@@ -148,6 +150,7 @@ void oracle_resume(struct oracle *o, struct oracle_player *p)
         (!o->rig->sessions[old].closed || o->rig->sessions[old].close_code != PE_NAME_IN_USE))
         rig_fail("%sthe older connection of %u is not closed", o->rig->context, p->id);
     memcpy(p->key, s->key, sizeof p->key);
+    p->puts = s->puts;
     p->open = true;
     p->waiting = p->paused = p->resumed = false;
     memset(o->pairs + (size_t)(p - o->players) * o->n, 0, o->n * sizeof *o->pairs);
@@ -247,9 +250,9 @@ static void act_edge(struct oracle *o, struct oracle_player *p)
 
 static void act_border(struct oracle *o, struct oracle_player *p)
 {
-    double side = o->rig->world->scenes.grid.areas[0].side;
-    double x0 = o->rules.bounds[0], y0 = o->rules.bounds[1];
-    double x = somewhere(o, 0), y = somewhere(o, 1);
+    double side = o->rig->world->scenes.grid.areas[p->scene].side;
+    double x0 = o->bounds[p->scene][0], y0 = o->bounds[p->scene][1];
+    double x = somewhere(o, p->scene, 0), y = somewhere(o, p->scene, 1);
     if (oracle_chance(o, 70))
         x = hair(o, x0 + floor((x - x0) / side) * side);
     if (oracle_chance(o, 70))
@@ -259,7 +262,7 @@ static void act_border(struct oracle *o, struct oracle_player *p)
 
 static void act_rim(struct oracle *o, struct oracle_player *p)
 {
-    const double *b = o->rules.bounds;
+    const double *b = o->bounds[p->scene];
     double x = oracle_chance(o, 50) ? b[oracle_chance(o, 50) ? 0 : 2] : p->x;
     double y = oracle_chance(o, 50) ? b[oracle_chance(o, 50) ? 1 : 3] : p->y;
     go(o, p, x, y);
@@ -288,8 +291,8 @@ static void act_joint(struct oracle *o, struct oracle_player *p)
 {
     struct oracle_player *q = somebody(o, p);
     double dx = far(o), dy = far(o);
-    if (!q || !q->open || !in_bounds(o, p->x + dx, p->y + dy) ||
-        !in_bounds(o, q->x + dx, q->y + dy))
+    if (!q || !q->open || !in_bounds(o, p->scene, p->x + dx, p->y + dy) ||
+        !in_bounds(o, q->scene, q->x + dx, q->y + dy))
         return;
     go(o, p, p->x + dx, p->y + dy);
     go(o, q, q->x + dx, q->y + dy);
@@ -304,12 +307,12 @@ static void act_back(struct oracle *o, struct oracle_player *p)
 
 static void act_refused(struct oracle *o, struct oracle_player *p)
 {
-    const double *b = o->rules.bounds;
+    const double *b = o->bounds[p->scene];
     if (oracle_chance(o, 30)) {
         rig_refused(o->rig, p->s, rig_send_turn(o->rig, p->s, b[0], b[1], 1, -1), PE_BAD_PAYLOAD);
         return;
     }
-    double x = oracle_chance(o, 50) ? b[2] + 1 : b[0] - 1, y = somewhere(o, 1);
+    double x = oracle_chance(o, 50) ? b[2] + 1 : b[0] - 1, y = somewhere(o, p->scene, 1);
     const struct message *m =
         rig_refused(o->rig, p->s, rig_send_turn(o->rig, p->s, x, y, 3, 3), PE_MOVE_BOUNDS);
     if (!m->error_notify.has_place || m->error_notify.x != p->x || m->error_notify.y != p->y)
@@ -344,6 +347,46 @@ static void act_leave(struct oracle *o, struct oracle_player *p)
     oracle_leave(o, p);
     if (oracle_chance(o, 40))
         enter(o, p);
+}
+
+void oracle_put(struct oracle *o, struct oracle_player *p)
+{
+    const struct rig_session *s = &o->rig->sessions[p->s];
+    size_t at = (size_t)(p - o->players);
+    p->puts = s->puts;
+    p->scene = 0;
+    for (uint32_t i = 0; i < o->rules.maps; i++)
+        if (strcmp(s->scene, o->maps[i].name) == 0)
+            p->scene = i + 1;
+    p->x = s->x;
+    p->y = s->y;
+    memset(o->pairs + at * o->n, 0, o->n * sizeof *o->pairs);
+}
+
+/* To where it stands in another scene, to somebody, or anywhere; with chance more than once. */
+static void act_hop(struct oracle *o, struct oracle_player *p)
+{
+    do {
+        const struct oracle_player *q = somebody(o, p);
+        uint32_t scene = (uint32_t)rng_below(&o->rng, o->rules.maps + 1);
+        double x = somewhere(o, scene, 0), y = somewhere(o, scene, 1);
+        if (oracle_chance(o, 40)) {
+            x = p->x;
+            y = p->y;
+        } else if (q && oracle_chance(o, 50)) {
+            scene = q->scene;
+            x = q->x + 1;
+            y = q->y;
+        }
+        int err = rig_teleport(o->rig, p->s, scene, x, y);
+        if (err != (in_bounds(o, scene, x, y) ? 0 : PE_MOVE_BOUNDS))
+            rig_fail("%sput to %.17g, %.17g of %u: %d", o->rig->context, x, y, scene, err);
+        if (err != 0)
+            continue;
+        oracle_put(o, p);
+        if (p->scene != scene || p->x != x || p->y != y)
+            rig_fail("%sput to another place", o->rig->context);
+    } while (oracle_chance(o, 30));
 }
 
 void oracle_pause(struct oracle *o, struct oracle_player *p)
@@ -386,6 +429,8 @@ static void do_act(struct oracle *o, struct oracle_player *p, enum oracle_act ac
         return oracle_pause(o, p);
     case ORACLE_DROP:
         return act_drop(o, p);
+    case ORACLE_HOP:
+        return act_hop(o, p);
     default:
         return;
     }

@@ -85,7 +85,7 @@ static bool sees(const struct oracle *o, const struct oracle_player *v,
     double reach = o->rules.radius;
     if (pair->id == p->id)
         reach += o->rules.hysteresis;
-    return dx * dx + dy * dy <= reach * reach;
+    return dx * dx + dy * dy <= reach * reach && v->scene == p->scene;
 }
 
 static void judge_pair(const struct oracle *o, bool resumed, const struct rig_known *k,
@@ -185,6 +185,11 @@ void oracle_judge(struct oracle *o)
     o->rig->world->sight.few_share = few_share(o);
     waits_end(o);
     rig_tick(o->rig, 1);
+    for (uint32_t i = 0; i < o->n; i++) { /* through portals */
+        struct oracle_player *p = &o->players[i];
+        if (p->inside && p->open && o->rig->sessions[p->s].puts != p->puts)
+            oracle_put(o, p);
+    }
     uint64_t known = 0;
     bool paused = false;
     for (uint32_t i = 0; i < o->n; i++) {

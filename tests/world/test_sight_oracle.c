@@ -151,6 +151,41 @@ Test(sight_oracle, at_a_walkers_speed)
     TEST_NO_LEAKS();
 }
 
+Test(sight_oracle, when_they_hop_between_scenes)
+{
+    struct oracle_rules rules = oracle_rules();
+    rules.maps = 3;
+    rules.weight[ORACLE_HOP] = 10;
+    oracle_run(&rules, 20, oracle_rounds(1));
+    TEST_NO_LEAKS();
+}
+
+Test(sight_oracle, when_they_hop_with_hysteresis)
+{
+    struct oracle_rules rules = oracle_rules();
+    rules.maps = 3;
+    rules.hysteresis = 5;
+    rules.weight[ORACLE_HOP] = 10;
+    rules.weight[ORACLE_PAUSE] = 3;
+    oracle_run(&rules, 21, oracle_rounds(1));
+    TEST_NO_LEAKS();
+}
+
+Test(sight_oracle, when_they_hop_and_pause)
+{
+    struct oracle_rules rules = oracle_rules();
+    rules.maps = 2;
+    rules.area = 40;
+    rules.quantum = 1.0 / 256;
+    rules.weight[ORACLE_HOP] = 15;
+    rules.weight[ORACLE_PAUSE] = 15;
+    rules.weight[ORACLE_LEAVE] = 3;
+    rules.weight[ORACLE_DROP] = 5;
+    rules.window = 6;
+    oracle_run(&rules, 22, oracle_rounds(1));
+    TEST_NO_LEAKS();
+}
+
 Test(sight_oracle, under_rules_of_chance)
 {
     oracle_run(NULL, 14, oracle_rounds(1));

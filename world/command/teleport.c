@@ -7,15 +7,25 @@
 
 #include <inttypes.h>
 
-/* Its client, if it has one, forgets what it knew. */
-static void tell_client(struct world *w, uint32_t slot)
+/* The session of the client that is behind the entity now; NULL: an NPC, or one who waits for its
+ * client. */
+static const struct session *client_of(const struct world *w, uint32_t slot)
 {
     struct session *s;
 
+    if (!sessions_find(&w->sessions, w->entities.cold[slot].session, &s))
+        return NULL;
+    return s->state == SESSION_INSIDE ? s : NULL;
+}
+
+/* Its client, if it has one, forgets what it knew. */
+static void tell_client(struct world *w, uint32_t slot)
+{
+    const struct session *s = client_of(w, slot);
+
     sight_afresh(&w->sight, slot);
     pause_forget(w, slot);
-    if (sessions_find(&w->sessions, w->entities.cold[slot].session, &s) &&
-        s->state == SESSION_INSIDE)
+    if (s)
         cmd_enter_tell(w, s, 0);
 }
 
@@ -89,8 +99,7 @@ void teleport_portals(struct world *w)
     for (uint32_t i = 0; i < e->dirty_count; i++) { /* nobody is added: they are dirty already */
         uint32_t slot = e->dirty[i];
 
-        if ((e->flags[slot] & (ENTITY_MOVED | ENTITY_DYING)) == ENTITY_MOVED &&
-            e->cold[slot].kind == 0)
+        if ((e->flags[slot] & (ENTITY_MOVED | ENTITY_DYING)) == ENTITY_MOVED && client_of(w, slot))
             pass(w, slot);
     }
 }

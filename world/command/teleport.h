@@ -18,6 +18,7 @@ int teleport_entity(struct world *w, struct entity_ref who, uint32_t scene, doub
 
 /* It came in: if it stands in a portal, it has to leave it first. */
 void teleport_enter(struct world *w, uint32_t slot);
-/* A tick begins: players who moved into a portal since the last one go through it. One who arrives
+/* A tick begins: those who moved into a portal since the last one go through it, but NPCs, and
+ * those who wait for their client. One who arrives
  * in a portal has to leave it before one takes it again, so nobody goes through two in a tick. */
 void teleport_portals(struct world *w);
