@@ -46,6 +46,7 @@ static void client_leave(struct client *c, enum client_end end)
     c->state = CLIENT_ENDING;
     clients_leave(all);
     wheel_clear(&all->wheel, c->slot);
+    drains_forget(all, c);
     (*(uint64_t *)((char *)all->metrics + client_end_row[end].metric))++;
     if (end == CLIENT_END_EOF || end == CLIENT_END_RESET)
         log_often(LOG_DEBUG, "client gone reason=%s peer=%s", client_end_text(end), c->peer);
@@ -156,12 +157,14 @@ static void client_closed(void *arg, enum stream_end why)
 
 /* --- out ----------------------------------------------------------------------------------- */
 
-/* What came of an attempt to write `frames` frames, `bytes` in all. */
-static void client_wrote(struct client *c, int r, uint32_t frames, size_t bytes)
+/* What came of an attempt to write `frames` frames, `bytes` in all, behind `queued` bytes. */
+static void client_wrote(struct client *c, int r, size_t queued, uint32_t frames, size_t bytes)
 {
     struct clients *all = c->home;
 
     if (r == 0) {
+        if (queued > 0 || c->watched)
+            drains_wrote(all, c, queued, bytes);
         all->metrics->frames_out += frames;
         all->metrics->bytes_out += bytes;
     } else if (r == E_FULL) {
@@ -179,12 +182,12 @@ void client_send(struct client *c, struct span body)
     if (c->state != CLIENT_OPEN)
         return;
     const size_t head_bytes = all->transport->head(head, body.n);
-    const size_t queued = all->limits.queue_hard != 0 ? all->conn->queued(c->conn) : 0;
+    const size_t queued = all->conn->queued(c->conn), hard = all->limits.queue_hard;
     int r = E_FULL;
     /* One frame always fits an empty queue, however large: nothing says yet that nobody reads. */
-    if (queued == 0 || queued + head_bytes + body.n <= all->limits.queue_hard)
+    if (queued == 0 || hard == 0 || queued + head_bytes + body.n <= hard)
         r = all->conn->write2(c->conn, span_of(head, head_bytes), body);
-    client_wrote(c, r, 1, head_bytes + body.n);
+    client_wrote(c, r, queued, 1, head_bytes + body.n);
 }
 
 /* Frames that go out in one call. */
@@ -199,12 +202,12 @@ static void client_run_send(struct client *c, struct client_run *run)
 {
     struct clients *all = c->home;
     const size_t hard = all->limits.queue_hard;
-    const size_t queued = hard != 0 ? all->conn->queued(c->conn) : 0;
+    const size_t queued = all->conn->queued(c->conn);
     int r = E_FULL;
 
-    if (queued == 0 || queued + run->bytes <= hard)
+    if (queued == 0 || hard == 0 || queued + run->bytes <= hard)
         r = all->conn->send(c->conn, run->pieces, run->n_pieces);
-    client_wrote(c, r, run->frames, run->bytes);
+    client_wrote(c, r, queued, run->frames, run->bytes);
     run->n_pieces = run->frames = 0;
     run->bytes = 0;
 }

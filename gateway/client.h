@@ -49,10 +49,10 @@ enum client_end {
 #undef CLIENT_END
 };
 
-#define CLIENT_SLOT_BITS 24 /* more clients than one process can have descriptors for */
+#define CLIENT_SLOT_BITS 23 /* more clients than one process can have descriptors for */
 
 /* Kept small: an idle client costs this and its peer's text (72 bytes for an IPv4 one), its stream,
- * and 32 bytes of tables. Times are clients->awake_ms at the last step. */
+ * and 36 bytes of tables. Times are clients->awake_ms at the last step. */
 struct client {
     struct clients *home;
     struct stream *conn; /* NULL before start and when dead */
@@ -64,6 +64,7 @@ struct client {
     bool logged_in : 1; /* believes so; kept by the relay */
     bool session : 1;   /* open on the link; kept by the relay */
     bool parting : 1;   /* is read no longer; its Bye waits for the answers in flight */
+    bool watched : 1;   /* its queue does not empty; kept by gateway/drains */
     union {
         uint32_t heard_ms;  /* OPEN: the last whole frame */
         uint32_t dead_next; /* DEAD: the next one's slot, WHEEL_NONE: none */

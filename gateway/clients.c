@@ -62,6 +62,8 @@ int clients_init(struct clients *all)
         r = slots_init(&all->slots, cap);
     if (r == 0)
         r = wheel_init(&all->wheel, cap);
+    if (r == 0)
+        r = drains_init(&all->drains, cap);
     if (r != 0)
         clients_fini(all);
     return r;
@@ -87,6 +89,7 @@ void clients_fini(struct clients *all)
     all->open = 0;
     slots_fini(&all->slots);
     wheel_fini(&all->wheel);
+    drains_fini(&all->drains);
 }
 
 int clients_add(struct clients *all, const char *peer, struct client **out)
@@ -168,6 +171,7 @@ void clients_step(struct clients *all, uint32_t ms)
         all->turned_ms += WHEEL_STEP_MS;
         wheel_turn(&all->wheel, clients_look, all);
     }
+    drains_step(all);
 }
 
 void clients_pause(struct clients *all, bool paused)

@@ -7,6 +7,7 @@
 #include "common/slots.h"
 #include "gateway/client.h"
 #include "gateway/conn.h"
+#include "gateway/drains.h"
 #include "gateway/gateway_metrics.h"
 #include "gateway/transport.h"
 #include "gateway/wheel.h"
@@ -38,6 +39,8 @@ struct clients_world {
     void (*forward)(void *arg, struct client *c, const struct span *bodies, uint32_t n);
     /* Its queue went above the soft limit, or has drained. */
     void (*congestion)(void *arg, struct client *c, bool on);
+    /* It does not take all that it is sent, but so many bytes a second; 0: it takes all again. */
+    void (*drained)(void *arg, struct client *c, uint64_t bytes_per_s);
     /* It asks no more: call client_parted when the world has answered all that it asked. */
     void (*part)(void *arg, struct client *c);
     /* It is no longer served. Once a client. */
@@ -65,6 +68,7 @@ struct clients {
     struct slots slots;
     struct client **by_slot; /* [slots.cap] owned */
     struct wheel wheel;
+    struct drains drains;
     uint8_t *scratch; /* [scratch_cap] a body that we write ourselves */
     size_t scratch_cap;
     uint32_t dead;      /* first slot to be reaped; WHEEL_NONE: none */

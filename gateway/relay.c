@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* Open, congestion, close: a head, a session, a peer or reason. */
+/* Open, congestion, drain, close: a head, a session, a peer or reason. */
 #define RELAY_NOTE_MAX (LINK_TEXT_MAX + 64)
 
 static uint64_t relay_session(const struct relay *r, const struct client *c)
@@ -73,6 +73,7 @@ static void relay_forward(void *arg, struct client *c, const struct span *bodies
             link_write_congestion(&w, relay_session(r, c), true);
             frames++;
         }
+        drains_afresh(r->clients, c);
     }
     link_write_data(&w, relay_session(r, c), bodies, n);
     relay_write(r, &w, frames);
@@ -87,6 +88,18 @@ static void relay_congestion(void *arg, struct client *c, bool on)
     if (!c->session)
         return;
     link_write_congestion(&w, relay_session(r, c), on);
+    relay_write(r, &w, 1);
+}
+
+static void relay_drained(void *arg, struct client *c, uint64_t bytes_per_s)
+{
+    struct relay *r = arg;
+    uint8_t note[RELAY_NOTE_MAX];
+    struct span_writer w = span_writer_of(note, sizeof(note));
+
+    if (!c->session)
+        return;
+    link_write_drain(&w, relay_session(r, c), bytes_per_s);
     relay_write(r, &w, 1);
 }
 
@@ -111,6 +124,7 @@ static void relay_part(void *arg, struct client *c)
 static const struct clients_world relay_world = {
     .forward = relay_forward,
     .congestion = relay_congestion,
+    .drained = relay_drained,
     .part = relay_part,
     .gone = relay_gone,
 };

@@ -179,6 +179,7 @@ static bool uplink_take(struct uplink *u, struct span body)
     case LINK_HELLO:
     case LINK_OPEN:
     case LINK_CONGESTION:
+    case LINK_DRAIN:
         break;
     }
     return false;

@@ -180,6 +180,7 @@ static bool elements_ok(enum link_kind kind, uint64_t elements)
     case LINK_OPEN:
     case LINK_DATA_MANY:
     case LINK_CONGESTION:
+    case LINK_DRAIN:
         return elements == 3;
     case LINK_DATA:
         return elements >= 3 && elements <= 2 + LINK_BODIES_MAX;
@@ -208,6 +209,9 @@ static int read_rest(struct span *rest, uint64_t elements, struct link_frame *f)
     case LINK_CONGESTION:
         err = walk_uint(rest, UINT64_MAX, &f->session);
         return err == 0 ? take_bool(rest, &f->on) : err;
+    case LINK_DRAIN:
+        err = walk_uint(rest, UINT64_MAX, &f->session);
+        return err == 0 ? walk_uint(rest, UINT64_MAX, &f->number) : err;
     case LINK_PING:
     case LINK_PONG:
         return walk_uint(rest, UINT64_MAX, &f->number);
@@ -221,7 +225,7 @@ int link_read(struct span body, struct link_frame *out)
     uint64_t elements, kind;
     int err = take_head(&rest, &FORM_ARRAY, &elements);
     if (err == 0)
-        err = walk_uint(&rest, LINK_PONG, &kind);
+        err = walk_uint(&rest, LINK_DRAIN, &kind);
     if (err != 0)
         return err;
     if (!elements_ok((enum link_kind)kind, elements))
@@ -466,6 +470,14 @@ void link_write_congestion(struct span_writer *w, uint64_t session, bool on)
         msgpack_pack_true(&f.pk);
     else
         msgpack_pack_false(&f.pk);
+    end(&f);
+}
+
+void link_write_drain(struct span_writer *w, uint64_t session, uint64_t bytes_per_s)
+{
+    struct frame_out f = begin(w, 3, LINK_DRAIN);
+    msgpack_pack_uint64(&f.pk, session);
+    msgpack_pack_uint64(&f.pk, bytes_per_s);
     end(&f);
 }
 

@@ -10,10 +10,15 @@
  *   close       [4, session, code, reason]       both ways, see below
  *   congestion  [5, session, on]                 gateway to world
  *   ping        [6, number], pong [7, number]    both ways
+ *   drain       [8, session, bytes a second]     gateway to world, see below
  *
  * A close from the world says Bye with its code; with code 0 that the session has ended or never
  * was. A close from the gateway says that the client is gone; with a code that it wants a close of
  * code 0 back, behind the answers to what the session asked before.
+ *
+ * A drain says what a client took in a time in which its queue was never empty: that is all it
+ * takes. 0 says that its queue is empty again. At most one a second and client, and none of clients
+ * that keep up.
  */
 #pragma once
 
@@ -31,20 +36,21 @@ enum link_kind {
     LINK_CLOSE,
     LINK_CONGESTION,
     LINK_PING,
-    LINK_PONG
+    LINK_PONG,
+    LINK_DRAIN
 };
 
 #define LINK_BODIES_MAX 16 /* bodies in one data frame */
 
 struct link_frame {
     enum link_kind kind;
-    uint64_t session;    /* open, data, close, congestion */
+    uint64_t session;    /* open, data, close, congestion, drain */
     uint32_t version;    /* hello */
     struct span id, key; /* hello */
     struct span text;    /* open: peer; close: reason */
     uint32_t code;       /* close */
     bool on;             /* congestion */
-    uint64_t number;     /* ping, pong */
+    uint64_t number;     /* ping, pong; drain: bytes a second */
     uint32_t n_bodies;   /* data: 1..LINK_BODIES_MAX; data many: 1 */
     struct span bodies[LINK_BODIES_MAX];
     uint32_t n_sessions;  /* data many: 1..LINK_MANY_MAX */
@@ -66,6 +72,7 @@ void link_write_data_many(struct span_writer *w, const uint64_t *sessions, uint3
                           struct span body);
 void link_write_close(struct span_writer *w, uint64_t session, uint32_t code, struct span reason);
 void link_write_congestion(struct span_writer *w, uint64_t session, bool on);
+void link_write_drain(struct span_writer *w, uint64_t session, uint64_t bytes_per_s);
 void link_write_ping(struct span_writer *w, uint64_t number);
 void link_write_pong(struct span_writer *w, uint64_t number);
 

@@ -163,6 +163,9 @@ static inline void round_trip_link_write(struct span_writer *w, const struct lin
     case LINK_CONGESTION:
         link_write_congestion(w, f->session, f->on);
         return;
+    case LINK_DRAIN:
+        link_write_drain(w, f->session, f->number);
+        return;
     case LINK_PING:
         link_write_ping(w, f->number);
         return;

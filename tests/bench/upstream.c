@@ -167,6 +167,7 @@ static void take(struct upstream *u, uint32_t conn, struct span_writer *w, struc
             answer(u, conn, w, f.session, f.bodies[k]);
         break;
     case LINK_CONGESTION:
+    case LINK_DRAIN:
         pump_fail("the gateway reports a client that does not read");
     case LINK_CLOSE:
         pump_fail("the gateway lost a client");

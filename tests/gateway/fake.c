@@ -231,6 +231,14 @@ static void fake_congestion(void *arg, struct client *c, bool on)
         f->drained++;
 }
 
+static void fake_drained(void *arg, struct client *c, uint64_t bytes_per_s)
+{
+    struct fake_crowd *f = arg;
+    f->drains++;
+    f->drain_slot = c->slot;
+    f->drain_rate = bytes_per_s;
+}
+
 static void fake_gone(void *arg, struct client *c)
 {
     struct fake_crowd *f = arg;
@@ -241,6 +249,7 @@ static void fake_gone(void *arg, struct client *c)
 static const struct clients_world fake_world = {
     .forward = fake_forward,
     .congestion = fake_congestion,
+    .drained = fake_drained,
     .gone = fake_gone,
 };
 

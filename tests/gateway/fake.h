@@ -56,6 +56,9 @@ struct fake_crowd {
     size_t last_bytes;
     uint32_t gone;
     uint32_t congested, drained;
+    uint32_t drains; /* times that a drain was told */
+    uint32_t drain_slot;
+    uint64_t drain_rate; /* of the last one */
     struct stream conns[FAKE_CLIENTS];
 };
 
