@@ -11,8 +11,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-static const char *const KINDS[] = {"hello", "open",       "data", "data many",
-                                    "close", "congestion", "ping", "pong", "drain"};
+static const char *const KINDS[] = {"hello",      "open", "data", "data many", "close",
+                                    "congestion", "ping", "pong", "drain"};
 
 static struct span bytes_of(const json_t *m, const char *key, struct vectors_room *room)
 {

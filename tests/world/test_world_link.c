@@ -111,14 +111,14 @@ Test(world_link, whoever_says_nothing_is_closed_after_the_link_timeout)
 
 Test(world_link, another_version_is_told_ours_and_closed)
 {
-    /* [0, 2, "g", bin 0] */
-    static const uint8_t hello2[] = {0, 0, 0, 7, 0x94, 0, 2, 0xa1, 'g', 0xc4, 0};
+    /* [0, the next version, "g", bin 0] */
+    static const uint8_t next[] = {0, 0, 0, 7, 0x94, 0, LINK_VERSION + 1, 0xa1, 'g', 0xc4, 0};
     struct edge r;
     struct link_frame f;
 
     edge_init(&r, "30s");
     struct gate *g = gate_create(&r);
-    gate_write(g, hello2, sizeof(hello2));
+    gate_write(g, next, sizeof(next));
     gate_wait(g, LINK_HELLO, &f);
     cr_expect_eq(f.version, LINK_VERSION);
     edge_until_true(&r, &g->over);

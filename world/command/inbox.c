@@ -206,6 +206,9 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
     case LINK_CONGESTION:
         take_congestion(w, link, &f, now);
         return 0;
+    case LINK_DRAIN:
+        w->metrics.drains_told++;
+        return 0;
     default:
         return E_BAD; /* hello, ping and pong end at the edge; the rest is the world's to send */
     }
