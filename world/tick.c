@@ -4,8 +4,8 @@
 #include "world/command/admit.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
-#include "world/command/router.h"
 #include "world/command/teleport.h"
+#include "world/command/walks.h"
 #include "world/interest/fanout.h"
 #include "world/interest/pause.h"
 #include "world/interest/soft.h"
@@ -83,7 +83,7 @@ void tick_run(struct world *w, struct mono now)
     schedule_run(&w->schedule, w, w->tick, now);
     admit_run(w, now);
     keep_run(w, now);
-    cmd_walk_tick(w, now);
+    walks_tick(w, now);
     phase_end(w, PHASE_WALK, &at);
     teleport_portals(w);
     from = grid_phase(w);

@@ -2,6 +2,7 @@
 #include "world/world.h"
 
 #include "common/err.h"
+#include "world/state/map.h"
 #include "world/interest/soft.h"
 
 #include <inttypes.h>
@@ -119,13 +120,10 @@ static void job_gauges(struct world *w, struct mono now)
     world_gauges(w);
 }
 
-static int rooms_init(struct world *w)
+/* Who is walked, and how ways are found on the grounds that there are. */
+static int walks_init(struct world *w, uint32_t cap)
 {
     const struct world_config *c = &w->config;
-    uint32_t max = entities_max(c), cap = 2 * max; /* see struct entities */
-    struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis,
-                                c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S,
-                                (enum places_index)c->aoi_index};
     struct walkers_rules walk = {
         .gait = (enum walkers_gait)c->walk,
         .speed = c->walk_speed > 0 ? c->walk_speed : c->max_speed,
@@ -134,13 +132,38 @@ static int rooms_init(struct world *w)
         .step_ns = c->walk_step_ns,
         .tile_ns = c->tile_ns,
         .max_tiles = (uint32_t)c->walk_max_tiles,
+        .ways = w->scenes.n > 1,
     };
+    uint32_t nx = 0, ny = 0;
+
+    for (uint32_t i = 0; i < w->scenes.n; i++) {
+        const struct map *map = w->scenes.list[i].map;
+
+        if (!map)
+            continue;
+        if (lanes_init(&w->lanes[i], &map->ground) != 0)
+            return E_NOMEM;
+        nx = (uint32_t)map->ground.nx > nx ? (uint32_t)map->ground.nx : nx;
+        ny = (uint32_t)map->ground.ny > ny ? (uint32_t)map->ground.ny : ny;
+    }
+    if (walkers_init(&w->walkers, &walk, cap) != 0)
+        return E_NOMEM;
+    return finder_init(&w->finder, cap, nx, ny, (uint32_t)c->path_budget, (uint32_t)c->path_queue);
+}
+
+static int rooms_init(struct world *w)
+{
+    const struct world_config *c = &w->config;
+    uint32_t max = entities_max(c), cap = 2 * max; /* see struct entities */
+    struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis,
+                                c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S,
+                                (enum places_index)c->aoi_index};
     double bounds[SCENES_MAX][4];
     const struct pack_code *packs;
     size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
 
     scenes_bounds(&w->scenes, bounds);
-    if (entities_init(&w->entities, max) != 0 || walkers_init(&w->walkers, &walk, cap) != 0 ||
+    if (entities_init(&w->entities, max) != 0 || walks_init(w, cap) != 0 ||
         id_pool_init(&w->ids, max + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
         characters_init(&w->characters, sessions_max(c), cap, cap) != 0 ||
@@ -214,6 +237,9 @@ void world_destroy(struct world *w)
     characters_fini(&w->characters);
     sessions_fini(&w->sessions);
     id_pool_fini(&w->ids);
+    for (uint32_t i = 0; i < SCENES_MAX; i++)
+        lanes_fini(&w->lanes[i]);
+    finder_fini(&w->finder);
     walkers_fini(&w->walkers);
     entities_fini(&w->entities);
     scenes_fini(&w->scenes);
@@ -234,6 +260,8 @@ void world_gauges(struct world *w)
     m->sessions_waiting = w->sessions.waiting;
     m->entities = w->entities.alive_count;
     m->walkers = w->walkers.n;
+    m->path_nodes = w->finder.nodes;
+    m->paths_waiting = w->finder.n;
     m->links = w->sessions.links_slots.live;
     m->aoi_known = w->sight.pairs;
     m->sight_deferred = w->sight.deferred;

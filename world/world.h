@@ -21,6 +21,7 @@
 #include "world/session/characters.h"
 #include "world/session/session.h"
 #include "world/state/entity.h"
+#include "world/state/finder.h"
 #include "world/state/id_pool.h"
 #include "world/state/scenes.h"
 #include "world/state/walkers.h"
@@ -46,6 +47,8 @@ struct world_config {
     int64_t walk_step_ns;      /* of the tile gait */
     int64_t tile_ns;           /* time that a tile takes */
     uint64_t walk_max_tiles;   /* of a step, along each axis */
+    uint64_t path_budget;      /* nodes a tick, of all searches */
+    uint64_t path_queue;       /* entities that may wait for a way */
     uint64_t update_interval;  /* ticks */
     double move_epsilon;       /* units */
     double dir_epsilon;        /* degrees */
@@ -123,6 +126,8 @@ struct world {
     struct scenes scenes;
     struct entities entities;
     struct walkers walkers;
+    struct finder finder;
+    struct lanes lanes[SCENES_MAX]; /* by scene; of those with ground */
     struct id_pool ids;
     struct sessions sessions;
     struct characters characters;

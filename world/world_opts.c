@@ -19,6 +19,7 @@
 #define DAY_S            86400.0 /* no wait is longer */
 #define TICK_MAX_MS      10000
 #define WALK_STEP_MAX_MS 60000
+#define PATH_BUDGET_MAX  100000000
 #define WALK_TILES_MAX   1024
 #define TICKS_MAX        72000 /* an hour at 50 ms */
 #define QUANTUM_MIN      (1.0 / 65536)
@@ -104,6 +105,12 @@ const struct opt world_opts_table[] = {
     {.name = "walk-max-tiles", .type = OPT_UINT, .offset = CORE(walk_max_tiles), .def = "2",
      .unit = "tiles", .min = 1, .max = WALK_TILES_MAX,
      .help = "-walk=tile: tiles of a step at most along each axis, however late it comes"},
+    {.name = "path-budget", .type = OPT_UINT, .offset = CORE(path_budget), .def = "5000",
+     .unit = "nodes", .min = 1, .max = PATH_BUDGET_MAX,
+     .help = "nodes that searches for ways expand in a tick, all together; the rest goes on in the next"},
+    {.name = "path-queue", .type = OPT_UINT, .offset = CORE(path_queue), .def = "1024",
+     .unit = "entities", .min = 2, .max = WORLD_ENTITIES_MAX,
+     .help = "entities that may wait for a way at once; one more is refused with 13; NPCs fill a half"},
     {.name = "update-interval", .type = OPT_UINT, .offset = CORE(update_interval), .def = "2",
      .unit = "ticks", .min = 1, .max = TICKS_MAX, .zero_off = true,
      .help = "ticks that a change below both epsilons may wait at most"},

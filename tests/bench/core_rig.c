@@ -102,6 +102,8 @@ void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t 
                              .walk_step_ns = 500 * CLOCK_NS_PER_MS,
                              .tile_ns = 320 * CLOCK_NS_PER_MS,
                              .walk_max_tiles = 2,
+                             .path_budget = 5000,
+                             .path_queue = 1024,
                              .update_interval = 2,
                              .move_epsilon = 0.05,
                              .dir_epsilon = 1,

@@ -4,6 +4,7 @@
 #include "world/command/router.h"
 
 #include "common/log.h"
+#include "world/command/walks.h"
 #include "world/command/keep.h"
 #include "world/command/teleport.h"
 #include "world/interest/pause.h"
@@ -133,7 +134,7 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
             g->touched[g->cell[slot]] = w->tick + 1;
         grid_remove(g, slot);
     }
-    (void)cmd_walk_end(w, slot);
+    (void)walks_end(w, slot);
     pause_forget(w, slot);
     sight_forget(&w->sight, slot);
     id_pool_end(&w->ids, e->id[slot], now);

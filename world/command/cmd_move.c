@@ -4,6 +4,7 @@
 #include "world/command/router.h"
 
 #include "common/log.h"
+#include "world/command/walks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -60,7 +61,7 @@ int cmd_move(struct world *w, struct session_ref who, const struct message *m, s
     if (err != 0)
         return err;
 
-    (void)cmd_walk_end(w, slot); /* its speed is 0 again, where this move says nothing of it */
+    (void)walks_end(w, slot); /* its speed is 0 again, where this move says nothing of it */
     moved = e->x[slot] != m->move_req.x || e->y[slot] != m->move_req.y;
     e->x[slot] = m->move_req.x;
     e->y[slot] = m->move_req.y;

@@ -38,11 +38,6 @@ router_fn cmd_move;
 router_fn cmd_say;
 router_fn cmd_walk;
 
-/* Its walk, if any, is over, without a word. Returns whether it walked. */
-bool cmd_walk_end(struct world *w, uint32_t slot);
-/* Every walker's next step; who ends short of its goal is told. A phase of the tick. */
-void cmd_walk_tick(struct world *w, struct mono now);
-
 /* EnterResp to a session whose entity is in the world: where it stands. `seq` 0: unasked. */
 void cmd_enter_tell(struct world *w, const struct session *s, uint32_t seq);
 /* LoginReq with a key: as a router_fn. */

@@ -3,6 +3,7 @@
 
 #include "common/log.h"
 #include "world/command/router.h"
+#include "world/command/walks.h"
 #include "world/interest/pause.h"
 
 #include <inttypes.h>
@@ -55,7 +56,7 @@ int teleport_entity(struct world *w, struct entity_ref who, uint32_t scene, doub
         return err;
     }
 
-    (void)cmd_walk_end(w, slot);
+    (void)walks_end(w, slot);
     from = e->scene[slot];
     entities_put(e, slot, scene, x, y);
     teleport_enter(w, slot);

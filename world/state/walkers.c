@@ -229,7 +229,8 @@ static enum walkers_end next_leg(struct step *s)
         k->way = WALKERS_SEEK;
         return WALKERS_SEEKING;
     }
-    last = k->turn + WALKERS_LEG_TURNS < points ? k->turn + WALKERS_LEG_TURNS : points;
+    last = (uint32_t)k->turn + WALKERS_LEG_TURNS;
+    last = last < points ? last : points;
     if (s->rules->gait == WALKERS_STRAIGHT) {
         for (uint32_t i = k->turn + 1; i < last; i++) {
             point(s, i, &x, &y);
