@@ -148,7 +148,7 @@ Test(cmd_walk, a_move_ends_the_walk_and_a_refused_one_does_not)
     stands(r, s, 16, y);
     const struct rig_known *k = rig_view_find(&r->sessions[v].view, r->sessions[s].id);
     cr_assert_eq(k->wire_speed, 0, "the walk's speed went with it");
-    cr_assert_eq(r->world->metrics.walks_ended, 1);
+    cr_assert_eq(r->world->metrics.walks_left, 1);
     rig_destroy(r);
     TEST_NO_LEAKS();
 }

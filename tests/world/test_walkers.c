@@ -23,9 +23,24 @@ struct stage {
     bool open; /* no ground */
 };
 
-static const struct walkers_rules TILE = {WALKERS_TILE, 12, 50 * MS, 1, 500 * MS, 320 * MS, 2};
-static const struct walkers_rules STRAIGHT = {WALKERS_STRAIGHT, 12,       50 * MS, 1,
-                                              500 * MS,         320 * MS, 2};
+static const struct walkers_rules TILE = {
+    .gait = WALKERS_TILE,
+    .speed = 12,
+    .tick_ns = 50 * MS,
+    .tile = 1,
+    .step_ns = 500 * MS,
+    .tile_ns = 320 * MS,
+    .max_tiles = 2,
+};
+static const struct walkers_rules STRAIGHT = {
+    .gait = WALKERS_STRAIGHT,
+    .speed = 12,
+    .tick_ns = 50 * MS,
+    .tile = 1,
+    .step_ns = 500 * MS,
+    .tile_ns = 320 * MS,
+    .max_tiles = 2,
+};
 
 static void stage_init(struct stage *t, const struct walkers_rules *rules, double x, double y)
 {
