@@ -274,8 +274,10 @@ docs: all  ## write the programs' flags into README.md and the man pages
 
 # --- installing ------------------------------------------------------------------------------------
 
+MAPS      := town.json wild.json tiles.json tiles.png
 INSTALLED := bin/aegis bin/aegis-bot share/man/man8/aegis.8 share/man/man1/aegis-bot.1 \
-             share/doc/aegis/README.md share/doc/aegis/PROTOCOL.md share/doc/aegis/LICENSE
+             share/doc/aegis/README.md share/doc/aegis/PROTOCOL.md share/doc/aegis/LICENSE \
+             $(addprefix share/aegis/maps/,$(MAPS))
 into = $(DESTDIR)$(PREFIX)/$(1)
 
 .PHONY: install
@@ -286,11 +288,12 @@ install: all  ## install programs, man pages and papers (PREFIX=/usr/local, DEST
 	install -m 644 deploy/man/aegis.8 $(call into,share/man/man8/aegis.8)
 	install -m 644 deploy/man/aegis-bot.1 $(call into,share/man/man1/aegis-bot.1)
 	install -m 644 README.md proto/PROTOCOL.md LICENSE $(call into,share/doc/aegis/)
+	install -m 644 $(addprefix deploy/maps/,$(MAPS)) $(call into,share/aegis/maps/)
 
 .PHONY: uninstall
 uninstall:  ## remove what install put there
 	rm -f $(INSTALLED:%=$(call into,%))
-	-rmdir $(call into,share/doc/aegis)
+	-rmdir $(call into,share/doc/aegis) $(call into,share/aegis/maps) $(call into,share/aegis)
 
 .PHONY: clean
 clean:  ## remove everything that was built
