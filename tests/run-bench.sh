@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/run-bench.sh: do the gateway's benchmarks do what they say?
+# tests/run-bench.sh: do the gateway's benchmarks, and those of sight's modes, do what they say?
 #
 #   tests/run-bench.sh BIN DIR
 #
@@ -79,6 +79,14 @@ check "idle: does well" bench 0 idle -n 500 -runs 1 -json -only aegis,aegis-no-l
 for program in aegis aegis-no-login limit; do
     check "idle: has a row for $program" row idle $program bytes_per_client
 done
+
+for bench in tiers crowd; do
+    check "$bench: does well" bench 0 $bench -n 60 -ticks 20 -runs 1 -json
+    for mode in plain-30 plain-240 tiers refresh-20 max-50 bytes-1200; do
+        check "$bench: has a row for $mode" row $bench $mode bytes_per_viewer '"ratio_bytes":'
+    done
+done
+check "crowd: has a row for a say" row say aegis ns_per_receiver
 
 # rival BENCH PROGRAM FIELD ARGS...: measured where it is installed, else left out with a word.
 rival() {

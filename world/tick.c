@@ -8,7 +8,6 @@
 #include "world/command/walks.h"
 #include "world/interest/fanout.h"
 #include "world/interest/pause.h"
-#include "world/interest/soft.h"
 #include "world/interest/wire.h"
 
 /* Ends a phase: adds the time since `*at` to its histogram. */
@@ -66,7 +65,7 @@ static void keep_books(struct world *w, uint64_t adds, uint64_t removes)
 {
     hist_add(&w->books[BOOK_ADDS], w->metrics.aoi_adds - adds);
     hist_add(&w->books[BOOK_REMOVES], w->metrics.aoi_removes - removes);
-    hist_add(&w->books[BOOK_KNOWN], w->sight.soft ? w->sight.soft->pairs : w->sight.pairs);
+    hist_add(&w->books[BOOK_KNOWN], world_known(w));
 }
 
 void tick_run(struct world *w, struct mono now)

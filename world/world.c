@@ -246,6 +246,11 @@ void world_destroy(struct world *w)
     free(w);
 }
 
+uint64_t world_known(const struct world *w)
+{
+    return w->sight.soft ? w->sight.soft->pairs : w->sight.pairs;
+}
+
 uint32_t world_tiers(const struct world *w)
 {
     return w->sight.soft ? w->sight.soft->rules.n_tiers : 1;

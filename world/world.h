@@ -170,6 +170,8 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
 void world_destroy(struct world *w); /* NULL is fine */
 /* How many tiers its sight has; 1 without tiers. */
 uint32_t world_tiers(const struct world *w);
+/* Pairs of a viewer and one it knows. */
+uint64_t world_known(const struct world *w);
 /* Bring the gauges up to date before they are read. */
 void world_gauges(struct world *w);
 /* Everything that must hold between the rooms, asserted; costly, for tests and debug builds. */

@@ -9,6 +9,7 @@
 #include "tests/bench/bench_load.h"
 #include "tests/bench/gate.h"
 #include "tests/bench/limit/limit_pair.h"
+#include "tests/bench/modes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,8 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *help;
 } doors[] = {
+    {"tiers", modes_tiers, "sight's modes in a hotspot: time, bytes, ages"},
+    {"crowd", modes_crowd, "the same where all see all; a say there"},
     {"fanout", gate_fanout, "the gateway: a frame to each client, every tick"},
     {"forward", gate_forward, "the gateway: requests up, replies down"},
     {"idle", gate_idle, "the gateway: memory of a client that says nothing"},
@@ -184,6 +187,8 @@ static int run_all(void)
 
         status = rows[i].run(&a);
     }
+    if (status == 0)
+        status = modes_short();
     return status == 0 ? gate_short() : status;
 }
 

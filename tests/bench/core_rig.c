@@ -59,6 +59,11 @@ static void request(struct world *w, struct link_ref link, uint64_t sid, const s
     give(w, link, &f);
 }
 
+void core_rig_request(struct core_rig *r, uint64_t sid, const struct message *m)
+{
+    request(r->world, r->link, sid, m);
+}
+
 void core_rig_populate(struct core_rig *r, uint32_t n)
 {
     struct world *w = r->world;
@@ -93,7 +98,7 @@ void core_rig_place(struct core_rig *r, const struct workload *load, uint32_t mo
     }
 }
 
-void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t seed)
+struct world_config core_rig_config(uint32_t entities, double side, uint64_t seed)
 {
     struct world_config c = {.aoi_radius = WORKLOAD_RADIUS,
                              .tick_ns = 50 * CLOCK_NS_PER_MS,
@@ -112,17 +117,30 @@ void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t 
                              .max_pairs = 256u << 20,
                              .spawn = "line",
                              .seed = seed};
+
+    c.bounds[2] = c.bounds[3] = side;
+    return c;
+}
+
+void core_rig_open(struct core_rig *r, const struct world_config *c)
+{
     struct world_ops ops = {.drain = drain, .clock_ns = clock_ns, .arg = r};
     struct link_ref none;
     char why[256];
 
     *r = (struct core_rig){0};
-    c.bounds[2] = c.bounds[3] = side;
-    if (world_create(&c, &ops, &r->world, why, sizeof(why)) == 0 &&
+    if (world_create(c, &ops, &r->world, why, sizeof(why)) == 0 &&
         inbox_link_up(r->world, span_text("bench"), (struct mono){0}, &r->link, &none) == 0)
         return;
     fprintf(stderr, "bench: %s\n", why);
     exit(1);
+}
+
+void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t seed)
+{
+    const struct world_config c = core_rig_config(entities, side, seed);
+
+    core_rig_open(r, &c);
 }
 
 void core_rig_fini(struct core_rig *r)

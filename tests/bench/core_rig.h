@@ -17,11 +17,16 @@ struct core_rig {
     void *look_arg;
 };
 
+/* The defaults of a world's flags on such a square. */
+struct world_config core_rig_config(uint32_t entities, double side, uint64_t seed);
 /* Nobody is in it yet; `r` stays where it is. */
 void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t seed);
+void core_rig_open(struct core_rig *r, const struct world_config *c);
 void core_rig_fini(struct core_rig *r);
 /* `n` sessions log in and enter. */
 void core_rig_populate(struct core_rig *r, uint32_t n);
+/* A request of the session `sid`, 1 to n. */
+void core_rig_request(struct core_rig *r, uint64_t sid, const struct message *m);
 /* The first `movers` go where the workload has them. */
 void core_rig_place(struct core_rig *r, const struct workload *load, uint32_t movers);
 /* A tick, and what it brought is drained. */
