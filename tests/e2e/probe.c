@@ -74,6 +74,15 @@ static const char *scrape(const struct process *p)
     return page;
 }
 
+const char *probe_get(const struct process *p, const char *path)
+{
+    char request[256];
+
+    snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+             path);
+    return ask(p, request);
+}
+
 const char *probe_post(const struct process *p, const char *path, const char *token,
                        const char *body)
 {

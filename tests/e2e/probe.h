@@ -18,6 +18,8 @@ void probe_await_most(const struct process *p, const char *series, uint64_t most
 
 /* Processor time it took so far, in both modes, milliseconds. */
 uint64_t probe_cpu_ms(const struct process *p);
+/* The whole answer to a GET at the operators' address; lives until the next call. */
+const char *probe_get(const struct process *p, const char *path);
 /* The whole answer to a POST at the operators' address; lives until the next call. */
 const char *probe_post(const struct process *p, const char *path, const char *token,
                        const char *body);
