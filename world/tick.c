@@ -8,6 +8,7 @@
 #include "world/command/walks.h"
 #include "world/interest/fanout.h"
 #include "world/interest/pause.h"
+#include "world/interest/soft.h"
 #include "world/interest/wire.h"
 
 /* Ends a phase: adds the time since `*at` to its histogram. */
@@ -87,12 +88,17 @@ void tick_run(struct world *w, struct mono now)
     teleport_portals(w);
     from = grid_phase(w);
     phase_end(w, PHASE_GRID, &at);
-    sight_phase(w);
+    if (!w->sight.soft)
+        sight_phase(w);
     phase_end(w, PHASE_SIGHT, &at);
     wire_decide(w, from);
     phase_end(w, PHASE_EVENTS, &at);
-    fanout_tell(w);
-    sight_settle(&w->sight, &w->entities);
+    if (w->sight.soft) {
+        soft_tick(w);
+    } else {
+        fanout_tell(w);
+        sight_settle(&w->sight, &w->entities);
+    }
     entities_bury(&w->entities);
     ages_fold(&w->ages);
     keep_books(w, adds, removes);

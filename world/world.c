@@ -32,7 +32,7 @@ static double far_of(const struct world_config *c)
     return INT32_MAX / 2 * c->quantum;
 }
 
-static int scenes_init_all(struct world *w, char *why, size_t why_cap)
+static int scenes_init_all(struct world *w, bool soft, char *why, size_t why_cap)
 {
     const struct world_config *c = &w->config;
     struct scenes_plan plan = {
@@ -44,33 +44,24 @@ static int scenes_init_all(struct world *w, char *why, size_t why_cap)
     };
     int err = scene_spawn_parse(c->spawn, &plan.spawn);
 
-    return err != 0 ? err
-                    : scenes_init(&w->scenes, &plan, c->aoi_radius + c->aoi_hysteresis,
-                                  c->aoi_hysteresis > 0, 2 * entities_max(c), why, why_cap);
-}
-
-/* The radius within which somebody is seen at all. */
-static double sight_radius(const struct world_config *c)
-{
-    struct soft_rules rules;
-    char why[128];
-
-    if (soft_rules_of(c, &rules, why, sizeof(why)) != 0)
-        return c->aoi_radius;
-    return rules.radius[rules.n_tiers - 1];
+    return err != 0
+               ? err
+               : scenes_init(&w->scenes, &plan, c->aoi_radius + c->aoi_hysteresis,
+                             c->aoi_hysteresis > 0 && !soft, 2 * entities_max(c), why, why_cap);
 }
 
 int world_check(const struct world_config *c, char *why, size_t why_cap)
 {
-    double reach = sight_radius(c) + c->aoi_hysteresis;
     struct scene_spawn_rule spawn;
     struct soft_rules soft;
     char reason[128];
+    double reach;
 
     if (soft_rules_of(c, &soft, reason, sizeof(reason)) != 0) {
         snprintf(why, why_cap, "-aoi-tiers: \"%s\": %s", c->aoi_tiers, reason);
         return E_RANGE;
     }
+    reach = soft.radius[soft.n_tiers - 1] + c->aoi_hysteresis;
     if (!(reach / c->quantum < PROTO_RADIUS_QUANTA)) {
         snprintf(why, why_cap,
                  "%s: %g with -aoi-hysteresis %g must stay below %g units, which is %d "
@@ -151,13 +142,14 @@ static int walks_init(struct world *w, uint32_t cap)
     return finder_init(&w->finder, cap, nx, ny, (uint32_t)c->path_budget, (uint32_t)c->path_queue);
 }
 
-static int rooms_init(struct world *w)
+static int rooms_init(struct world *w, const struct soft_rules *soft)
 {
     const struct world_config *c = &w->config;
     uint32_t max = entities_max(c), cap = 2 * max; /* see struct entities */
     struct sight_rules rules = {c->aoi_radius, c->aoi_hysteresis,
                                 c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S,
                                 (enum places_index)c->aoi_index};
+    uint64_t lists = soft_wanted(soft) ? 1 : c->max_pairs; /* soft sight has its own */
     double bounds[SCENES_MAX][4];
     const struct pack_code *packs;
     size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
@@ -168,8 +160,10 @@ static int rooms_init(struct world *w)
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
         characters_init(&w->characters, sessions_max(c), cap, cap) != 0 ||
         backlog_init(&w->backlog, sessions_max(c)) != 0 ||
-        sight_init(&w->sight, rules, bounds, w->scenes.n, cap, c->max_pairs) != 0 ||
-        known_init(&w->paused, cap, c->max_pairs) != 0 || events_init(&w->events, 2 * cap) != 0 ||
+        sight_init(&w->sight, rules, bounds, w->scenes.n, cap, lists) != 0 ||
+        (soft_wanted(soft) &&
+         soft_create(soft, &w->scenes, cap, c->max_pairs, &w->sight.soft) != 0) ||
+        known_init(&w->paused, cap, lists) != 0 || events_init(&w->events, 2 * cap) != 0 ||
         outbox_init(&w->outbox, w->ops.drain, w->ops.arg) != 0 ||
         arena_init(&w->scratch, scratch) != 0 ||
         message_reader_create(PROTO_FRAME_MAX, &w->reader) != 0)
@@ -188,6 +182,7 @@ static int rooms_init(struct world *w)
 int world_create(const struct world_config *c, const struct world_ops *ops, struct world **out,
                  char *why, size_t why_cap)
 {
+    struct soft_rules soft;
     struct world *w;
     int err = world_check(c, why, why_cap);
 
@@ -205,9 +200,12 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
         (struct motion_rules){c->max_speed, (double)c->move_burst_ns / (double)CLOCK_NS_PER_S};
     w->dir_epsilon = c->dir_epsilon * WORLD_PI / 180;
     rng_init(&w->rng, c->seed);
-    err = scenes_init_all(w, why, why_cap);
+    err = soft_rules_of(c, &soft, why, why_cap);
+    ASSERT(err == 0); /* they were checked */
+    w->config.aoi_radius = soft.radius[soft.n_tiers - 1];
+    err = scenes_init_all(w, soft_wanted(&soft), why, why_cap);
     if (err == 0)
-        err = rooms_init(w);
+        err = rooms_init(w, &soft);
     if (err != 0) {
         world_destroy(w);
         return err;
@@ -232,6 +230,7 @@ void world_destroy(struct world *w)
     outbox_fini(&w->outbox);
     events_fini(&w->events);
     known_fini(&w->paused);
+    soft_destroy(w->sight.soft);
     sight_fini(&w->sight);
     backlog_fini(&w->backlog);
     characters_fini(&w->characters);
@@ -272,6 +271,13 @@ void world_gauges(struct world *w)
     m->sight_deferred = w->sight.deferred;
     m->sight_redone = w->sight.redone;
     m->viewers_paused = w->n_paused;
+    if (w->sight.soft) {
+        m->viewers_capped = w->sight.soft->n_capped;
+        m->aoi_hidden = w->sight.soft->hidden;
+        m->viewers_limited = w->sight.soft->n_limited;
+        m->bytes_waited = w->sight.soft->bytes_waited;
+        m->worst_wait = w->sight.soft->worst_wait;
+    }
     m->logins_waiting = w->characters.turn.count;
     m->loads_open = w->characters.asked.count;
     m->saves_left = w->characters.left_count;
@@ -312,18 +318,20 @@ void world_validate(const struct world *w)
     const struct entities *e = &w->entities;
     uint64_t pairs = 0, inside = 0, waiting = 0, masks = 0;
 
+    if (s->soft)
+        soft_validate(s->soft, e);
     ASSERT(w->scratch.used == 0);
     ASSERT(e->alive_count + e->dying_count == e->slots.live);
     for (uint32_t i = 0; i < e->alive_count; i++) {
         ASSERT(e->alive_at[e->alive[i]] == i);
         validate_entity(w, e->alive[i]);
     }
-    for (uint32_t i = 0; i < s->cap; i++) {
+    for (uint32_t i = 0; i < s->cap && !s->soft; i++) {
         pairs += s->count[i];
         masks += s->mode[i] == SIGHT_MASK;
         ASSERT(s->mode[i] == SIGHT_MASK || known_count(&s->known, i) == s->count[i]);
     }
-    ASSERT(pairs == s->pairs);
+    ASSERT(s->soft || pairs == s->pairs);
     ASSERT(masks == s->n_masks);
     ASSERT(s->added - s->removed - s->cleared == s->pairs);
     for (uint32_t i = 0; i < w->sessions.slots.cap; i++) {

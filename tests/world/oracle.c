@@ -6,6 +6,7 @@
  * told, and the exact place at the time of the last telling.
  */
 #include "tests/world/oracle.h"
+#include "world/interest/soft.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static void everybody_rests(struct oracle *o)
         if (o->players[i].paused && o->players[i].open)
             oracle_pause(o, &o->players[i]);
     }
-    for (uint64_t i = 0; i <= o->rules.update_interval; i++)
+    for (uint64_t i = 0; i <= oracle_soft_rest(o) + o->rules.update_interval; i++)
         oracle_judge(o);
     oracle_judge_rest(o);
     rig_balance(o->rig);
@@ -53,6 +54,7 @@ static void play_round(struct oracle *o)
             oracle_lose(o, &o->players[i]);
     o->n = n;
     memset(o->pairs, 0, (size_t)n * n * sizeof *o->pairs);
+    oracle_soft_begin(o);
     for (uint32_t i = 0; i < n; i++)
         if (oracle_chance(o, 80))
             oracle_come(o, &o->players[i]);
@@ -192,8 +194,16 @@ static struct rig *world_of(const struct oracle *o, uint64_t seed, uint32_t way)
     c.seed = seed;
     c.resume_window_ns = rules->window * c.tick_ns;
     c.aoi_index = (int)(way % 3);
+    if (rules->soft.n_tiers > 0) {
+        c.aoi_tiers = rules->soft.tiers;
+        c.aoi_refresh = rules->soft.refresh;
+        c.aoi_max = rules->soft.max;
+        c.viewer_bytes = rules->soft.viewer_bytes;
+    }
     struct rig *r = rig_create_maps(&c, o->maps, rules->maps);
     rig_code(r, way % 4, way / 4 % 4);
+    if (rules->soft.searched && r->world->sight.soft && r->world->sight.soft->bits)
+        r->world->sight.soft->bits_slots = 64;
     if (rules->tight)
         r->world->scratch.cap = 2 * (size_t)r->world->entities.cap * SIGHT_SPARE + 2048;
     char id[16];
@@ -212,29 +222,44 @@ uint32_t oracle_rounds(uint32_t weight)
     return share > 0 ? (uint32_t)share : 1;
 }
 
-void oracle_run(const struct oracle_rules *rules, uint64_t seed, uint32_t rounds)
+/* Rounds in worlds of the same rules, or of random ones. */
+static void run(struct oracle *o, const struct oracle_rules *rules, uint32_t rounds, uint32_t each)
 {
     size_t square = (size_t)ORACLE_PLAYERS_MAX * ORACLE_PLAYERS_MAX;
-    struct oracle o = {.seed = seed};
-    o.players = calloc(ORACLE_PLAYERS_MAX, sizeof *o.players);
-    o.pairs = calloc(square, sizeof *o.pairs);
-    rng_init(&o.rng, seed);
+    o->players = calloc(ORACLE_PLAYERS_MAX, sizeof *o->players);
+    o->pairs = calloc(square, sizeof *o->pairs);
+    rng_init(&o->rng, o->seed);
     while (rounds > 0) {
-        o.rules = rules ? *rules : oracle_random_rules(&o.rng);
-        make_maps(&o);
-        o.rig = world_of(&o, rng_next(&o.rng), o.worlds++);
-        o.n = 0;
-        memset(o.players, 0, ORACLE_PLAYERS_MAX * sizeof *o.players);
+        o->rules = rules       ? *rules
+                   : each == 1 ? oracle_soft_rules(&o->rng)
+                               : oracle_random_rules(&o->rng);
+        make_maps(o);
+        o->rig = world_of(o, rng_next(&o->rng), o->worlds++);
+        o->n = 0;
+        memset(o->players, 0, ORACLE_PLAYERS_MAX * sizeof *o->players);
         for (uint32_t i = 0; i < ORACLE_PLAYERS_MAX; i++)
-            snprintf(o.players[i].name, sizeof o.players[i].name, "p%u", i);
-        for (uint32_t i = 0; i < ROUNDS_PER_WORLD && rounds > 0; i++, rounds--) {
-            o.round++;
-            play_round(&o);
+            snprintf(o->players[i].name, sizeof o->players[i].name, "p%u", i);
+        for (uint32_t i = 0; i < each && rounds > 0; i++, rounds--) {
+            o->round++;
+            play_round(o);
         }
-        rig_destroy(o.rig);
+        rig_destroy(o->rig);
         for (uint32_t i = 0; i < ORACLE_SCENES_MAX - 1; i++)
-            map_fini(&o.maps[i]);
+            map_fini(&o->maps[i]);
     }
-    free(o.players);
-    free(o.pairs);
+    oracle_soft_end(o);
+    free(o->players);
+    free(o->pairs);
+}
+
+void oracle_run(const struct oracle_rules *rules, uint64_t seed, uint32_t rounds)
+{
+    struct oracle o = {.seed = seed};
+    run(&o, rules, rounds, ROUNDS_PER_WORLD);
+}
+
+void oracle_soft_run(uint64_t seed, uint32_t worlds)
+{
+    struct oracle o = {.seed = seed};
+    run(&o, NULL, worlds, 1);
 }

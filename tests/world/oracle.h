@@ -37,6 +37,19 @@ enum oracle_act {
     ORACLE_ACTS
 };
 
+#define ORACLE_TIERS_MAX 4
+
+/* The rules of soft sight; n_tiers 0: it is not soft. */
+struct oracle_soft {
+    uint32_t n_tiers;
+    double radius[ORACLE_TIERS_MAX];
+    uint32_t every[ORACLE_TIERS_MAX];
+    uint32_t refresh, max;
+    uint64_t viewer_bytes;
+    bool searched; /* without bits of who is known */
+    char tiers[128];
+};
+
 struct oracle_rules {
     double radius, hysteresis, quantum, move_epsilon, dir_epsilon; /* as in the config */
     uint64_t update_interval;
@@ -52,6 +65,7 @@ struct oracle_rules {
     uint32_t links;        /* gateways */
     uint32_t window;       /* ticks that a lost connection's entity waits; 0: none does */
     uint8_t weight[ORACLE_ACTS];
+    struct oracle_soft soft;
 };
 
 struct oracle_player {
@@ -77,6 +91,9 @@ struct oracle_pair {
                        * measured       from */
 };
 
+struct oracle_past; /* what was so, and since when: oracle_soft.c */
+struct oracle_seen;
+
 struct oracle {
     struct oracle_rules rules;
     struct rig *rig;
@@ -87,6 +104,9 @@ struct oracle {
     double bounds[ORACLE_SCENES_MAX][4]; /* by scene */
     struct oracle_player *players;       /* [ORACLE_PLAYERS_MAX] */
     struct oracle_pair *pairs;           /* [n * n] viewer by subject */
+    struct oracle_past *past;            /* with soft sight */
+    struct oracle_seen *seen;
+    uint64_t removes[ORACLE_PLAYERS_MAX]; /* told to each before the tick at hand */
 };
 
 /* R = 30, the contract's defaults, all acts but the pauses. */
@@ -112,3 +132,15 @@ void oracle_act(struct oracle *o);
 void oracle_put(struct oracle *o, struct oracle_player *p);
 void oracle_judge(struct oracle *o);
 void oracle_judge_rest(const struct oracle *o);
+
+/* The same for soft sight: random rules of it, beside the others; the memory for a world; a tick;
+ * the ticks until all is exact; and that it is. */
+struct oracle_rules oracle_soft_rules(struct rng *rng);
+void oracle_soft_begin(struct oracle *o);
+void oracle_soft_end(struct oracle *o);
+void oracle_soft_before(struct oracle *o);
+void oracle_soft_judge(struct oracle *o);
+uint32_t oracle_soft_rest(const struct oracle *o);
+void oracle_soft_judge_rest(const struct oracle *o);
+/* So many worlds of one round, each with rules of its own. */
+void oracle_soft_run(uint64_t seed, uint32_t worlds);

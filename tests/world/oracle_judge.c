@@ -184,11 +184,16 @@ void oracle_judge(struct oracle *o)
              o->rig->world->tick + 1);
     o->rig->world->sight.few_share = few_share(o);
     waits_end(o);
+    oracle_soft_before(o);
     rig_tick(o->rig, 1);
     for (uint32_t i = 0; i < o->n; i++) { /* through portals */
         struct oracle_player *p = &o->players[i];
         if (p->inside && p->open && o->rig->sessions[p->s].puts != p->puts)
             oracle_put(o, p);
+    }
+    if (o->rules.soft.n_tiers > 0) {
+        oracle_soft_judge(o);
+        return;
     }
     uint64_t known = 0;
     bool paused = false;
@@ -211,6 +216,10 @@ void oracle_judge(struct oracle *o)
 /* Everything has rested: each told place is the exact one, as the wire says it. */
 void oracle_judge_rest(const struct oracle *o)
 {
+    if (o->rules.soft.n_tiers > 0) {
+        oracle_soft_judge_rest(o);
+        return;
+    }
     for (uint32_t i = 0; i < o->n; i++) {
         const struct oracle_player *v = &o->players[i];
         const struct rig_view *view = &o->rig->sessions[v->s].view;

@@ -20,6 +20,7 @@
 #include "world/interest/sight.h"
 
 #include "common/err.h"
+#include "world/interest/soft.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,10 @@ static void list_drop(struct sight *s, uint32_t viewer)
 
 void sight_watch(struct sight *s, uint32_t viewer)
 {
+    if (s->soft) {
+        soft_watch(s->soft, viewer);
+        return;
+    }
     if (keeps_lists(s))
         list_add(s, viewer);
     else
@@ -153,6 +158,11 @@ void sight_afresh(struct sight *s, uint32_t viewer)
 {
     bool held = s->mode[viewer] == SIGHT_HELD;
 
+    if (s->soft) {
+        soft_afresh(s->soft, viewer);
+        soft_books(s->soft, s);
+        return;
+    }
     if (s->count[viewer] == 0)
         return; /* whoever it will see is new to it anyway */
     if (keeps_lists(s))
@@ -170,12 +180,21 @@ void sight_afresh(struct sight *s, uint32_t viewer)
 
 void sight_watch_seen(struct sight *s, uint32_t viewer)
 {
+    if (s->soft) {
+        soft_watch(s->soft, viewer);
+        return;
+    }
     list_add(s, viewer);
     sight_set_again(s, viewer, true);
 }
 
 static void unwatch(struct sight *s, uint32_t viewer)
 {
+    if (s->soft) {
+        soft_forget(s->soft, viewer);
+        soft_books(s->soft, s);
+        return;
+    }
     if (has_list(s, viewer))
         list_drop(s, viewer);
     s->n_masks -= s->mode[viewer] == SIGHT_MASK;
@@ -187,6 +206,11 @@ static void unwatch(struct sight *s, uint32_t viewer)
 
 void sight_blind(struct sight *s, uint32_t viewer)
 {
+    if (s->soft) {
+        soft_blind(s->soft, viewer);
+        soft_books(s->soft, s);
+        return;
+    }
     unwatch(s, viewer);
     s->holds++; /* between R and R + H it may never know all who know it */
 }
@@ -199,6 +223,10 @@ void sight_forget(struct sight *s, uint32_t viewer)
 
 int sight_hold(struct sight *s, const struct entities *e, uint32_t viewer)
 {
+    if (s->soft) {
+        soft_hold(s->soft, viewer);
+        return 0;
+    }
     if (!has_list(s, viewer)) {
         const uint64_t *keys;
         uint32_t n = sight_list(s, e, viewer, &keys);
@@ -216,6 +244,10 @@ int sight_hold(struct sight *s, const struct entities *e, uint32_t viewer)
 
 void sight_release(struct sight *s, uint32_t viewer)
 {
+    if (s->soft) {
+        soft_release(s->soft, viewer);
+        return;
+    }
     ASSERT(s->mode[viewer] == SIGHT_HELD);
     s->mode[viewer] = SIGHT_LIST;
     sight_set_again(s, viewer, true);
@@ -227,6 +259,8 @@ bool sight_knows(const struct sight *s, const struct entities *e, uint32_t viewe
 {
     const struct places *p = &s->places;
 
+    if (s->soft)
+        return soft_knows(s->soft, viewer, known_key(e->id[subject], subject));
     if (has_list(s, viewer))
         return known_has(&s->known, viewer, known_key(e->id[subject], subject));
     if (s->mode[viewer] != SIGHT_MASK || !p->seen[viewer] || !p->seen[subject])
@@ -245,6 +279,10 @@ static uint32_t around(struct sight *s, const struct entities *e, uint32_t subje
 uint32_t sight_list(struct sight *s, const struct entities *e, uint32_t viewer,
                     const uint64_t **out)
 {
+    if (s->soft) {
+        *out = s->keys;
+        return soft_list(s->soft, viewer, s->keys);
+    }
     if (has_list(s, viewer)) {
         *out = known_keys(&s->known, viewer);
         return known_count(&s->known, viewer);
@@ -281,6 +319,8 @@ uint32_t sight_knowers(struct sight *s, const struct entities *e, uint32_t subje
     uint64_t key = known_key(e->id[subject], subject);
     uint32_t n, found = 0;
 
+    if (s->soft)
+        return soft_knowers(s->soft, key, out);
     if (keeps_lists(s) && is_symmetric(s) && has_list(s, subject))
         return known_by_all(s, subject, out);
     n = keeps_lists(s) ? 0 : around(s, e, subject);

@@ -30,7 +30,7 @@
 #include "common/arena.h"
 #include "common/base.h"
 #include "world/state/entity.h"
-#include "world/state/scene.h"
+#include "world/state/scenes.h"
 
 #define SOFT_TIERS_MAX   8
 #define SOFT_PARTS_MAX   250 /* phases of all tiers together */
@@ -42,6 +42,7 @@
 #define SOFT_CAP_SHARE   0.1 /* a newcomer must be nearer by this share of its distance, */
 #define SOFT_CAP_UNITS   1.0 /* and by this, to take the place of one who is kept */
 
+struct sight;
 struct world;
 struct world_config;
 
@@ -93,6 +94,9 @@ struct soft {
     uint64_t room, fresh;
     uint64_t free[32];
 
+    uint64_t *bits;      /* see soft_list.h */
+    uint32_t bits_slots; /* 0: none */
+
     struct soft_viewer *viewers; /* [cap] by slot */
     uint32_t *load;              /* [cap * n_parts] pairs of each part */
     uint32_t *seat;              /* [n_seats] viewers, in the order they came */
@@ -110,8 +114,10 @@ struct soft {
     uint32_t worst_wait;   /* ticks, of the last tick */
 };
 
-/* `cap` slots, `max_pairs` pairs of all viewers; the scene says where the index lies. E_NOMEM. */
-int soft_create(const struct soft_rules *rules, const struct scene *scene, uint32_t cap,
+/* Is there anything in the rules for which sight has to be soft? */
+bool soft_wanted(const struct soft_rules *rules);
+/* `cap` slots, `max_pairs` pairs of all viewers; the scenes say where the index lies. E_NOMEM. */
+int soft_create(const struct soft_rules *rules, const struct scenes *scenes, uint32_t cap,
                 uint64_t max_pairs, struct soft **out) MUST_CHECK;
 void soft_destroy(struct soft *s); /* NULL is fine */
 
@@ -119,6 +125,8 @@ void soft_destroy(struct soft *s); /* NULL is fine */
  * and then what is so. */
 void soft_watch(struct soft *s, uint32_t viewer);
 void soft_forget(struct soft *s, uint32_t viewer);
+void soft_afresh(struct soft *s, uint32_t viewer);
+void soft_blind(struct soft *s, uint32_t viewer);
 void soft_hold(struct soft *s, uint32_t viewer);
 void soft_release(struct soft *s, uint32_t viewer);
 bool soft_knows(const struct soft *s, uint32_t viewer, uint64_t key);
@@ -138,5 +146,7 @@ void soft_always_remove(struct world *w, uint32_t viewer, uint32_t id);
 
 /* A whole tick, after wire_decide: who is in sight, what is told, the batches. */
 void soft_tick(struct world *w);
+/* Enter its books into sight's. */
+void soft_books(const struct soft *s, struct sight *into);
 /* The books, asserted. */
 void soft_validate(const struct soft *s, const struct entities *e);

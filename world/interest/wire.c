@@ -84,6 +84,16 @@ static uint8_t settle(struct world *w, uint32_t slot, bool *waits)
     return tell;
 }
 
+bool wire_settle(struct world *w, uint32_t slot)
+{
+    struct entities *e = &w->entities;
+
+    if (e->told[slot].pending_since == 0)
+        return false;
+    e->told[slot] = (struct entity_told){wire_of(w, slot), e->x[slot], e->y[slot], e->dir[slot], 0};
+    return true;
+}
+
 static void add_events(struct world *w, uint32_t slot, uint32_t from, uint32_t to, uint8_t tell)
 {
     const struct entities *e = &w->entities;

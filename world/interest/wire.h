@@ -12,6 +12,9 @@
 struct entity_wire wire_of(const struct world *w, uint32_t slot);
 /* What has to be told to one who knows `told`: EVENT_TELL_* bits, 0 where both are the same. */
 uint8_t wire_changes(const struct entity_wire *told, const struct entity_wire *now);
+/* After wire_decide: where a small change still waits, it is told from now on; true where it was.
+ */
+bool wire_settle(struct world *w, uint32_t slot);
 struct aoi_move_tail wire_tail(const struct entity_wire *wire, uint8_t tell);
 
 /* Decide who is told this tick and make the tick's events, sorted.

@@ -1,0 +1,77 @@
+/* world/interest/soft_work.c: see the header: the memory of it. */
+#include "world/interest/soft_work.h"
+
+#include "common/err.h"
+#include "world/interest/wire.h"
+
+#include <stdlib.h>
+
+/* A viewer that moved further than this share of its nearest radius in one tick has jumped: all
+ * around it is new, and is looked up at once. */
+#define JUMP_SHARE 0.5
+
+int soft_work_create(const struct soft *s, struct soft_work **out)
+{
+    struct soft_work *k = calloc(1, sizeof(*k));
+    const struct soft_rules *r = &s->rules;
+    double reach = r->radius[r->n_tiers - 1] + r->hysteresis, jump = r->radius[0] * JUMP_SHARE;
+    size_t cap = s->cap;
+
+    if (!k)
+        return E_NOMEM;
+    k->keep2 = reach * reach;
+    k->jump2 = jump * jump;
+    for (uint32_t t = 0; t < r->n_tiers; t++)
+        k->radius2[t] = r->radius[t] * r->radius[t];
+    k->dying = malloc(cap * sizeof(*k->dying));
+    k->gone = malloc(2 * cap * sizeof(*k->gone));
+    k->added = malloc(2 * cap * sizeof(*k->added));
+    k->far = malloc(cap * sizeof(*k->far));
+    k->records = malloc(cap * sizeof(*k->records));
+    k->hits = malloc((cap + 1) * sizeof(*k->hits));
+    k->mark = calloc(cap, sizeof(*k->mark));
+    k->choices = malloc(2 * cap * sizeof(*k->choices));
+    k->ranks = malloc(2 * cap * sizeof(*k->ranks));
+    if (!k->dying || !k->gone || !k->added || !k->far || !k->records || !k->hits || !k->mark ||
+        !k->choices || !k->ranks) {
+        soft_work_destroy(k);
+        return E_NOMEM;
+    }
+    *out = k;
+    return 0;
+}
+
+void soft_work_destroy(struct soft_work *k)
+{
+    if (!k)
+        return;
+    free(k->dying);
+    free(k->gone);
+    free(k->added);
+    free(k->far);
+    free(k->records);
+    free(k->hits);
+    free(k->mark);
+    free(k->choices);
+    free(k->ranks);
+    free(k);
+}
+
+void soft_work_told(struct world *w, uint32_t viewer, uint32_t place, bool by_add)
+{
+    struct soft *s = w->sight.soft;
+    uint64_t at = s->viewers[viewer].at + place;
+    uint32_t slot = known_slot(s->keys[at]);
+    const struct entity_wire *wire = &w->entities.told[slot].wire;
+
+    if (by_add && wire_settle(w, slot))
+        s->changes[slot].tick = w->tick;
+    s->told[at] = (struct soft_told){
+        .qx = wire->qx,
+        .qy = wire->qy,
+        .since = w->tick,
+        .gen = (uint16_t)w->entities.slots.gen[slot],
+        .dir = wire->dir,
+        .speed = wire->speed,
+    };
+}

@@ -1,0 +1,84 @@
+/* world/interest/soft_work.h: what soft sight works with while it goes through the viewers.
+ * The parts of a tick, each in its file: soft_find (who is in sight), soft_due (whose turn it is,
+ * and what is to be told), soft_tell (what goes now, and its bytes).
+ * May touch: what soft.h may.
+ */
+#pragma once
+
+#include "world/interest/soft_field.h"
+#include "world/interest/soft_list.h"
+#include "world/world.h"
+
+/* Somebody of whom the viewer at hand is to be told a record. */
+struct soft_record {
+    uint32_t place, slot;
+    uint32_t since;    /* tick from which on it waits */
+    uint32_t deadline; /* since, and the slack of its distance */
+    uint8_t tell;      /* EVENT_TELL_* */
+    uint8_t tier;
+    uint8_t bytes; /* at most */
+    bool goes;
+};
+
+/* Somebody in sight who may be kept. */
+struct soft_choice {
+    uint32_t slot;
+    uint32_t place; /* in the viewer's list; SOFT_NONE: not known */
+    bool in;        /* within the radius, not just the hysteresis */
+};
+
+struct soft_work {
+    /* Of the tick. */
+    bool turn[256]; /* by part */
+    uint8_t due[SOFT_TIERS_MAX + 2];
+    uint32_t n_due;   /* parts in it */
+    uint64_t *dying;  /* [n_dying] keys of who ended, ascending */
+    uint32_t n_dying; /* [cap] */
+    double keep2;     /* (R + H)², units² */
+    double jump2;     /* square of the way that is a jump of the viewer's own */
+    double radius2[SOFT_TIERS_MAX];
+
+    /* Of the viewer at hand. */
+    uint64_t *gone, *added;      /* [2 * cap] keys */
+    uint64_t *far;               /* [cap] keys of those who are told by remove and add */
+    struct soft_record *records; /* [cap] ascending by id */
+    uint32_t n_gone, n_added, n_far, n_records;
+    bool found; /* who is in sight was looked up as a whole */
+
+    uint32_t *hits; /* [cap] slots */
+    uint32_t *mark; /* [cap] by slot: mark_now where the viewer at hand knows it */
+    uint32_t mark_now;
+    struct soft_choice *choices; /* [2 * cap] */
+    uint64_t *ranks;             /* [2 * cap] distance << 32 | choice */
+};
+
+int soft_work_create(const struct soft *s, struct soft_work **out) MUST_CHECK;
+void soft_work_destroy(struct soft_work *k); /* NULL is fine */
+
+/* The nearest tier of a distance's square. */
+static inline uint32_t soft_work_tier(const struct soft *s, double d2)
+{
+    uint32_t tier = 0;
+
+    while (tier + 1 < s->rules.n_tiers && d2 > s->work->radius2[tier])
+        tier++;
+    return tier;
+}
+
+static inline double soft_work_distance2(const struct entities *e, uint32_t a, uint32_t b)
+{
+    double dx = e->x[a] - e->x[b], dy = e->y[a] - e->y[b];
+
+    return dx * dx + dy * dy;
+}
+
+/* Note that the viewer is told in this tick what the wire says of the entity. By an add, which is
+ * exact, a small change that still waits is told, too: so it waits no more for anybody. */
+void soft_work_told(struct world *w, uint32_t viewer, uint32_t place, bool by_add);
+
+/* Who is gone and who is new: into gone and added. */
+void soft_find(struct world *w, uint32_t viewer);
+/* Those whose turn it is: into gone, far and records. */
+void soft_due(struct world *w, uint32_t viewer);
+/* Choose the records that go, and write the batch. */
+void soft_tell(struct world *w, uint32_t viewer);
