@@ -7,6 +7,7 @@
  * May touch: tests/world_rig, common/rng.
  */
 #include "tests/leak.h"
+#include "tests/world/plain_map.h"
 #include "tests/world_rig.h"
 
 #include "common/rng.h"
@@ -17,9 +18,11 @@
 #define PEOPLE 200
 #define LINKS  3
 
-/* What the long run came to: without hysteresis (sight by masks), and with (sight by lists). */
-#define PINNED       0x55c488ce017a5eceu
-#define PINNED_LISTS 0xd23d4e11d328ffdfu
+/* What the long run came to: without hysteresis (sight by masks), with (sight by lists), and in
+ * three scenes, without. */
+#define PINNED        0x55c488ce017a5eceu
+#define PINNED_LISTS  0xd23d4e11d328ffdfu
+#define PINNED_SCENES 0x9d0313f063f1e42cu
 
 /* Every input of a world, in order: what, link, time, length, bytes. */
 struct tape {
@@ -85,6 +88,17 @@ struct person {
     bool inside;
 };
 
+/* Into another scene, or elsewhere in its own. */
+static void hop(struct rig *r, struct person *p, struct rng *rng)
+{
+    uint32_t scene = (uint32_t)rng_below(rng, r->world->scenes.n);
+    double x = rng_unit(rng) * 320 - 160, y = rng_unit(rng) * 320 - 160;
+    if (rig_teleport(r, p->s, scene, x, y) == 0) {
+        p->x = x;
+        p->y = y;
+    }
+}
+
 static void act(struct rig *r, struct person *p, struct rng *rng, bool steady)
 {
     uint64_t what = rng_below(rng, 1000);
@@ -93,6 +107,10 @@ static void act(struct rig *r, struct person *p, struct rng *rng, bool steady)
             rig_send_nil(r, p->s, CMD_ENTER_REQ);
             p->inside = true;
         }
+        return;
+    }
+    if (what >= 990 && r->world->scenes.n > 1) {
+        hop(r, p, rng);
         return;
     }
     if (what < 600) { /* a step, of which some leave the scene and are refused */
@@ -136,7 +154,19 @@ struct kind {
     enum { QUIET_BY_ITSELF, QUIET_ALWAYS, QUIET_NEVER, QUIET_MIXED } quiet; /* mover by mover? */
     bool tight;  /* scratch that masks do not fit into */
     bool steady; /* nobody pauses */
+    bool scenes; /* two beside the open ground, with a portal each way */
 };
+
+static struct map maps[2];
+
+static struct rig *world_in_scenes(const struct world_config *c)
+{
+    maps[0] = plain_map_open("over", -160, -160, 32, 10, 10);
+    maps[1] = plain_map_open("part", 0, 0, 10, 16, 8);
+    plain_map_portal(&maps[0], (double[4]){-80, -80, 80, 80}, "part", 80, 40);
+    plain_map_portal(&maps[1], (double[4]){60, 20, 100, 60}, SCENE_OPEN, 0, 0);
+    return rig_create_maps(c, maps, 2);
+}
 
 static struct rig *world_of(const struct kind *kind)
 {
@@ -148,7 +178,7 @@ static struct rig *world_of(const struct kind *kind)
     c.aoi_index = kind->index;
     c.quantum = 1.0 / 256;
     memcpy(c.bounds, (double[4]){-160, -160, 160, 160}, sizeof c.bounds);
-    struct rig *r = rig_create(&c);
+    struct rig *r = kind->scenes ? world_in_scenes(&c) : rig_create(&c);
     rig_code(r, kind->mask, kind->pack);
     if (kind->quiet != QUIET_BY_ITSELF)
         r->world->sight.few_share = kind->quiet == QUIET_NEVER ? UINT32_MAX : 0;
@@ -191,7 +221,11 @@ static uint64_t run(const struct kind *kind, uint32_t ticks, struct tape *tape,
     uint64_t hash = rig_hash(r);
     cr_assert_gt(r->bytes, 5000ull * ticks);
     rig_balance(r);
+    if (kind->scenes)
+        cr_assert_gt(r->world->metrics.portals_passed, 100);
     rig_destroy(r);
+    map_fini(&maps[0]);
+    map_fini(&maps[1]);
     return hash;
 }
 
@@ -291,6 +325,19 @@ Test(determinism, and_so_it_is_now_by_movers_and_now_by_viewers, .timeout = 120)
 Test(determinism, and_so_it_is_viewer_by_viewer, .timeout = 120)
 {
     pinned((struct kind){.quiet = QUIET_NEVER}, PINNED);
+    TEST_NO_LEAKS();
+}
+
+Test(determinism, and_so_it_is_in_several_scenes, .timeout = 300)
+{
+    pinned((struct kind){.scenes = true}, PINNED_SCENES);
+    pinned((struct kind){.scenes = true, .index = PLACES_NINE, .mask = 1, .pack = 1},
+           PINNED_SCENES);
+    pinned((struct kind){.scenes = true, .index = PLACES_FOUR, .mask = 9, .pack = 9},
+           PINNED_SCENES);
+    pinned((struct kind){.scenes = true, .quiet = QUIET_ALWAYS}, PINNED_SCENES);
+    pinned((struct kind){.scenes = true, .quiet = QUIET_MIXED, .index = PLACES_NINE},
+           PINNED_SCENES);
     TEST_NO_LEAKS();
 }
 

@@ -3,6 +3,7 @@
  */
 #include "tests/leak.h"
 #include "tests/world/alloc_count.h"
+#include "tests/world/plain_map.h"
 #include "tests/world_rig.h"
 
 #include "common/log.h"
@@ -76,7 +77,18 @@ static void core(void *arg, bool inside)
     }
 }
 
-/* One of everything that a client may do, legal or not. */
+/* Another scene, which portals lead to and from. */
+static struct map cellar;
+
+static struct rig *world_with_cellar(const struct world_config *c)
+{
+    cellar = plain_map_open("cellar", -500, -500, 50, 20, 20);
+    plain_map_portal(&cellar, (double[4]){-5, -5, 5, 5}, SCENE_OPEN, 0, 0);
+    plain_map_portal(&cellar, (double[4]){50, 50, 90, 90}, "cellar", 1, 1);
+    return rig_create_maps(c, &cellar, 1);
+}
+
+/* One of everything that a client may do, legal or not, and what the world may do with it. */
 static void one_act(struct rig *r, uint32_t s, struct rng *rng, double area)
 {
     double x = (rng_unit(rng) - 0.5) * area, y = (rng_unit(rng) - 0.5) * area;
@@ -106,6 +118,9 @@ static void one_act(struct rig *r, uint32_t s, struct rng *rng, double area)
     case 7:
         rig_congestion(r, s, rng_below(rng, 3) == 0);
         break;
+    case 8:
+        (void)rig_teleport(r, s, (uint32_t)rng_below(rng, 3), x, y);
+        break;
     default:
         rig_send_move(r, s, x, y);
     }
@@ -132,7 +147,7 @@ static struct tally live(double area, uint32_t ticks, double hysteresis, enum lo
     c.max_sessions = PEOPLE + 10;
     c.max_speed = 20000;
     c.aoi_hysteresis = hysteresis;
-    struct rig *r = rig_create(&c);
+    struct rig *r = world_with_cellar(&c);
     uint32_t s[PEOPLE];
     rng_init(&rng, 9);
     rig_link_up(r, "gw-1");
@@ -159,7 +174,9 @@ static struct tally live(double area, uint32_t ticks, double hysteresis, enum lo
     r->core = NULL;
     rig_balance(r);
     cr_assert_gt(r->bytes, 1000000, "there was something to tell");
+    cr_assert_gt(r->world->metrics.portals_passed, 10);
     rig_destroy(r);
+    map_fini(&cellar);
     return t;
 }
 
