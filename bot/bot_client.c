@@ -160,10 +160,13 @@ static void note_enter(struct bot_client_facts *f, const struct message *m)
 {
     f->in_world = true;
     f->id = m->enter_resp.id;
+    size_t n = m->enter_resp.scene.n < PROTO_SCENE_MAX ? m->enter_resp.scene.n : PROTO_SCENE_MAX;
+    memcpy(f->scene, m->enter_resp.scene.p, n);
+    f->scene[n] = '\0';
     f->x = m->enter_resp.x;
     f->y = m->enter_resp.y;
-    f->dir = 0;
-    f->speed = 0;
+    if (m->seq != 0) /* who is put elsewhere goes on as it did */
+        f->dir = f->speed = 0;
     f->tick_ms = m->enter_resp.tick_ms;
     f->radius = m->enter_resp.radius;
     f->quantum = m->enter_resp.quantum;
@@ -407,6 +410,14 @@ int bot_client_login(struct bot_client *c, const char *name)
 int bot_client_enter(struct bot_client *c)
 {
     return bot_client_send(c, &(struct message){.cmd = CMD_ENTER_REQ});
+}
+
+int bot_client_enter_scene(struct bot_client *c, const char *scene)
+{
+    struct message m = {.cmd = CMD_ENTER_REQ};
+    m.enter_req.has_scene = true;
+    m.enter_req.scene = span_text(scene);
+    return bot_client_send(c, &m);
 }
 
 int bot_client_leave(struct bot_client *c)

@@ -38,8 +38,9 @@ struct bot_client_facts {
     bool connected, logged_in, in_world;
     uint32_t id; /* of LoginResp, then of EnterResp */
     char name[PROTO_NAME_MAX + 1];
-    double x, y;       /* the place the server confirmed last */
-    double dir, speed; /* as confirmed with it; radians, units a second */
+    char scene[PROTO_SCENE_MAX + 1]; /* of EnterResp */
+    double x, y;                     /* the place the server confirmed last */
+    double dir, speed;               /* as confirmed with it; radians, units a second */
     uint32_t tick_ms;
     double radius, quantum, max_speed; /* of EnterResp */
     uint32_t error_code, error_cmd;    /* of the last ErrorNotify; 0: none on this connection */
@@ -72,6 +73,8 @@ void bot_client_close(struct bot_client *c, bool abort);
 int bot_client_send(struct bot_client *c, const struct message *m) MUST_CHECK;
 int bot_client_login(struct bot_client *c, const char *name) MUST_CHECK;
 int bot_client_enter(struct bot_client *c) MUST_CHECK;
+/* Into the scene of this name. */
+int bot_client_enter_scene(struct bot_client *c, const char *scene) MUST_CHECK;
 int bot_client_leave(struct bot_client *c) MUST_CHECK;
 int bot_client_move(struct bot_client *c, double x, double y) MUST_CHECK;
 int bot_client_move_with(struct bot_client *c, double x, double y, double dir,

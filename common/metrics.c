@@ -43,6 +43,14 @@ void metrics_write_info(const char *name, const char *help, const char *label, F
     fprintf(to, "%s{%s} 1\n", name, label);
 }
 
+void metrics_write_gauges(const char *name, const char *help, const struct metric_gauge *gauges,
+                          size_t n, FILE *to)
+{
+    write_head(name, help, "gauge", to);
+    for (size_t i = 0; i < n; i++)
+        fprintf(to, "%s{%s} %" PRIu64 "\n", name, gauges[i].label, gauges[i].value);
+}
+
 static void write_hist(const char *name, const struct metric_hist *m, const uint64_t *bounds_ns,
                        size_t n_bounds, FILE *to)
 {

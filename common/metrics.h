@@ -31,6 +31,14 @@ void metrics_write(const struct metric *table, size_t n, const void *values, FIL
 /* A gauge that is always 1 and tells with its labels: `version="1.2"`. */
 void metrics_write_info(const char *name, const char *help, const char *label, FILE *to);
 
+/* Gauges of one name, told apart by their labels. */
+struct metric_gauge {
+    const char *label; /* scene="town" */
+    uint64_t value;
+};
+void metrics_write_gauges(const char *name, const char *help, const struct metric_gauge *gauges,
+                          size_t n, FILE *to);
+
 /* Histograms of one name, told apart by their labels ("" for a single one), in seconds from ones
  * kept in ns, with these upper bounds (ascending, in ns). */
 struct metric_hist {
@@ -46,7 +54,8 @@ void metrics_write_summaries(const char *name, const char *help, const struct me
                              size_t n, uint64_t unit_ns, FILE *to);
 
 /* The same tables as rows for README: name, type, labels with their values, help; one row a name.
- * `labels` of an info are words as they shall stand there; of the others as in metric_hist. */
+ * `labels` of an info, or of gauges, are words as they shall stand there; of the others as in
+ * metric_hist. */
 void metrics_print_head(FILE *to);
 void metrics_print_rows(const struct metric *table, size_t n, FILE *to);
 void metrics_print_info(const char *name, const char *help, const char *labels, FILE *to);

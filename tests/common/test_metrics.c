@@ -143,6 +143,22 @@ Test(metrics, a_summary_tells_the_median_the_rare_and_the_most)
     TEST_NO_LEAKS();
 }
 
+Test(metrics, gauges_of_one_name_are_told_apart_by_their_labels)
+{
+    static const struct metric_gauge gauges[] = {{"scene=\"open\"", 3}, {"scene=\"town\"", 0}};
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    metrics_write_gauges("aegis_scene", "By scene", gauges, ARRAY_LEN(gauges), f);
+    fclose(f);
+    cr_assert_str_eq(text, "# HELP aegis_scene By scene\n"
+                           "# TYPE aegis_scene gauge\n"
+                           "aegis_scene{scene=\"open\"} 3\n"
+                           "aegis_scene{scene=\"town\"} 0\n");
+    free(text);
+    TEST_NO_LEAKS();
+}
+
 Test(metrics, what_is_told_by_labels_has_the_value_1)
 {
     char *text = NULL;

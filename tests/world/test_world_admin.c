@@ -137,6 +137,7 @@ Test(world_admin, metrics_hold_every_row_of_both_tables_and_the_times)
     cr_expect(strstr(reply, "\naegis_world_ticks_skipped_total 7\n"));
     cr_expect(strstr(reply, "\naegis_world_tick_seconds_bucket{le=\"0.002\"} 0\n"));
     cr_expect(strstr(reply, "\naegis_world_tick_seconds_bucket{le=\"0.005\"} 1\n"));
+    cr_expect(strstr(reply, "\naegis_world_scene_entities{scene=\"open\"} 0\n"));
     rig_fini(&r);
     TEST_NO_LEAKS();
 }

@@ -19,6 +19,8 @@
 
 #define BUILD_NAME "aegis_build_info"
 #define BUILD_HELP "What runs here"
+#define SCENE_NAME "aegis_world_scene_entities"
+#define SCENE_HELP "Entities in the world now, by scene"
 #define TICK_NAME  "aegis_world_tick_seconds"
 #define TICK_HELP  "Time of a tick, with the hand-over to the links"
 #define PHASE_NAME "aegis_world_tick_phase_seconds"
@@ -77,6 +79,21 @@ static void write_build(FILE *to)
     metrics_write_info(BUILD_NAME, BUILD_HELP, label, to);
 }
 
+static void write_scenes(const struct world *w, FILE *to)
+{
+    char labels[SCENES_MAX][PROTO_SCENE_MAX + sizeof("scene=\"\"")];
+    struct metric_gauge gauges[SCENES_MAX];
+
+    for (uint32_t i = 0; i < w->scenes.n; i++) {
+        const struct scene *s = &w->scenes.list[i];
+
+        snprintf(labels[i], sizeof(labels[i]), "scene=\"%.*s\"", (int)s->name.n,
+                 (const char *)s->name.p);
+        gauges[i] = (struct metric_gauge){labels[i], w->entities.in_scene[i]};
+    }
+    metrics_write_gauges(SCENE_NAME, SCENE_HELP, gauges, w->scenes.n, to);
+}
+
 static void write_times(const struct world_admin_view *v, FILE *to)
 {
     struct metric_hist phases[PHASE_COUNT], tick = {"", v->tick_ns};
@@ -118,6 +135,7 @@ static int page_metrics(void *arg, FILE *to)
     write_build(to);
     metrics_write(world_metrics_table, world_metrics_count, &v->world->metrics, to);
     metrics_write(edge_metrics_table, edge_metrics_count, v->metrics, to);
+    write_scenes(v->world, to);
     write_times(v, to);
     write_sight(v->world, to);
     return 200;
@@ -264,6 +282,7 @@ void world_admin_print_metrics(FILE *to)
     metrics_print_info(BUILD_NAME, BUILD_HELP, "`role`, `version`, `libevent`, `msgpack_c`", to);
     metrics_print_rows(world_metrics_table, world_metrics_count, to);
     metrics_print_rows(edge_metrics_table, edge_metrics_count, to);
+    metrics_print_info(SCENE_NAME, SCENE_HELP, "`scene`: open, and each map's name", to);
     metrics_print_hists(TICK_NAME, TICK_HELP, NULL, 0, to);
     metrics_print_hists(PHASE_NAME, PHASE_HELP, phase_labels, PHASE_COUNT, to);
     metrics_print_summaries(AGES_NAME, AGES_HELP, tier_labels, AGES_TIERS, to);
