@@ -78,11 +78,11 @@ Test(scenes, maps_that_do_not_go_together_are_refused_in_one_line)
     refuse(&one, "-scene", "\"moon\"", "no such scene");
     one.first = (struct span){0};
     one.far = 5;
-    refuse(&one, "-map", "\"town\"", "-quantum");
+    refuse(&one, "-map", "town", "-quantum");
     one.far = FAR;
     for (int i = 0; i < 30; i++)
         ground_block(&maps[0].ground, i % 6, i / 6, true);
-    refuse(&one, "-map", "\"town\"", "no free tile");
+    refuse(&one, "-map", "town", "no tile is free");
     map_fini(&maps[0]);
     map_fini(&maps[1]);
     TEST_NO_LEAKS();

@@ -32,6 +32,12 @@ static bool name_ok(const char *name)
     return name[0] != '\0';
 }
 
+/* What a line says of where a map is from. */
+static const char *source_of(const struct map *m)
+{
+    return m->path ? m->path : m->name;
+}
+
 static int add_map(struct scenes *s, const struct scenes_plan *p, const struct map *m,
                    struct reason r)
 {
@@ -40,25 +46,25 @@ static int add_map(struct scenes *s, const struct scenes_plan *p, const struct m
     uint32_t other;
 
     if (!name_ok(m->name)) {
-        snprintf(r.why, r.cap, "-map: a scene's name has letters, digits, \"_\", \"-\" and \".\"");
+        snprintf(r.why, r.cap, "-map: %s: a scene's name has letters, digits, \"_\", \"-\", \".\"",
+                 source_of(m));
         return E_RANGE;
     }
     if (scenes_find(s, span_text(m->name), &other)) {
-        snprintf(r.why, r.cap, "-map: there is a scene \"%s\" already", m->name);
+        snprintf(r.why, r.cap, "-map: %s: there is a scene \"%s\" already", source_of(m), m->name);
         return E_RANGE;
     }
     *scene = (struct scene){.name = span_text(m->name), .map = m};
     ground_bounds(&m->ground, scene->bounds);
     for (int i = 0; i < 4; i++) {
         if (!(fabs(scene->bounds[i]) < p->far)) {
-            snprintf(r.why, r.cap,
-                     "-map: scene \"%s\": %g must stay below %g units with this -quantum", m->name,
-                     scene->bounds[i], p->far);
+            snprintf(r.why, r.cap, "-map: %s: %g must stay below %g units with this -quantum",
+                     source_of(m), scene->bounds[i], p->far);
             return E_RANGE;
         }
     }
     if (!ground_near(&m->ground, 0, 0, &middle[0], &middle[1])) {
-        snprintf(r.why, r.cap, "-map: scene \"%s\" has no free tile", m->name);
+        snprintf(r.why, r.cap, "-map: %s: no tile is free", source_of(m));
         return E_RANGE;
     }
     s->n++;
@@ -111,9 +117,8 @@ static int resolve(const struct scenes *s, const struct scene *from, const struc
         what = "leads to a blocked tile";
     if (!what)
         return 0;
-    snprintf(r.why, r.cap, "-map: %s: portal \"%s\" to %g, %g of \"%s\" %s",
-             from->map->path ? from->map->path : from->map->name, p->name, p->x, p->y, p->scene,
-             what);
+    snprintf(r.why, r.cap, "-map: %s: portal \"%s\" to %g, %g of \"%s\" %s", source_of(from->map),
+             p->name, p->x, p->y, p->scene, what);
     return E_RANGE;
 }
 
