@@ -3,6 +3,7 @@
  */
 #include "tests/leak.h"
 #include "tests/pair.h"
+#include "tests/raw_client.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -74,6 +75,40 @@ Test(e2e_maps, a_hostile_map_ends_the_start_with_one_line_that_names_file_and_pl
 }
 
 #ifdef AEGIS_PART_ZLIB
+/* Refused with this code, and where it stands is told. */
+static void must_stay(struct raw_client *c, double x, double y, uint32_t code, double at_x,
+                      double at_y)
+{
+    const struct message *m = raw_must_fail(c, raw_move(c, x, y), code);
+    cr_assert(m->error_notify.has_place);
+    cr_assert(m->error_notify.x == at_x && m->error_notify.y == at_y, "%g, %g is told",
+              m->error_notify.x, m->error_notify.y);
+}
+
+Test(e2e_maps, one_goes_round_a_house_of_the_shipped_town_and_not_through_it)
+{
+    struct pair pair =
+        pair_start(PROCESS_ARGS("-map", "deploy/maps/town.json", "-map", "deploy/maps/wild.json",
+                                "-scene", "town", "-max-speed", "1000000"),
+                   NULL);
+    struct raw_client c;
+
+    raw_join(&c, pair.gateway->addr, "alpha");
+    raw_must(&c, raw_move(&c, 34.5, 22.5), CMD_MOVE_RESP);  /* on the square */
+    must_stay(&c, 31.5, 24.5, PE_MOVE_BLOCKED, 34.5, 22.5); /* into the well */
+    must_stay(&c, 64.5, 24.5, PE_MOVE_BOUNDS, 34.5, 22.5);
+    raw_must(&c, raw_move(&c, 23.5, 22.5), CMD_MOVE_RESP);
+    must_stay(&c, 8.5, 13.5, PE_MOVE_BLOCKED, 23.5, 22.5); /* through a wall */
+    raw_must(&c, raw_move(&c, 12.5, 21.5), CMD_MOVE_RESP);
+    raw_must(&c, raw_move(&c, 12.5, 11.5), CMD_MOVE_RESP); /* up the alley */
+    must_stay(&c, 10.5, 15.5, PE_MOVE_BLOCKED, 12.5, 11.5);
+    raw_must(&c, raw_move(&c, 12.5, 17.5), CMD_MOVE_RESP);
+    raw_must(&c, raw_move(&c, 8.5, 17.5), CMD_MOVE_RESP); /* by the door */
+    raw_close(&c);
+    pair_end(&pair);
+    TEST_NO_LEAKS();
+}
+
 Test(e2e_maps, the_shipped_maps_are_a_world)
 {
     struct process *p = pair_world(PROCESS_ARGS("-map", "deploy/maps/town.json",
