@@ -179,7 +179,7 @@ static bool take_entity(struct rig_view *v, const struct message_entity *e)
         return breach(v, "add of %u, who is known", e->id);
     if (!isfinite(e->x) || !isfinite(e->y) || !isfinite(e->dir) || !isfinite(e->speed))
         return breach(v, "add of %u at no place", e->id);
-    if (e->kind != 0)
+    if (e->kind > 1)
         return breach(v, "add of %u of kind %u", e->id, e->kind);
     if (e->name.n == 0 || e->name.n > PROTO_NAME_MAX)
         return breach(v, "add of %u with a name of %zu bytes", e->id, e->name.n);

@@ -4,6 +4,7 @@
 #include "world/command/admit.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
+#include "world/command/npcs.h"
 #include "world/command/teleport.h"
 #include "world/command/walks.h"
 #include "world/interest/fanout.h"
@@ -83,6 +84,7 @@ void tick_run(struct world *w, struct mono now)
     schedule_run(&w->schedule, w, w->tick, now);
     admit_run(w, now);
     keep_run(w, now);
+    npcs_tick(w, now);
     walks_tick(w, now);
     phase_end(w, PHASE_WALK, &at);
     teleport_portals(w);

@@ -1,5 +1,5 @@
 /* world/tick.h: one tick: the phases in order, each timed.
- *   walk    each walker takes its next step
+ *   walk    NPCs near players think, ways are found, each walker takes its next step
  *   grid    the dirty go to their new cells
  *   sight   each viewer: gone, new, staying
  *   events  what happened, in one order; whose change is told now

@@ -2,6 +2,7 @@
 #include "world/world.h"
 
 #include "common/err.h"
+#include "world/command/npcs.h"
 #include "world/state/map.h"
 #include "world/interest/soft.h"
 
@@ -206,6 +207,8 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
     err = scenes_init_all(w, soft_wanted(&soft), why, why_cap);
     if (err == 0)
         err = rooms_init(w, &soft);
+    if (err == 0)
+        err = npcs_create(w, why, why_cap);
     if (err != 0) {
         world_destroy(w);
         return err;
@@ -239,6 +242,7 @@ void world_destroy(struct world *w)
     for (uint32_t i = 0; i < SCENES_MAX; i++)
         lanes_fini(&w->lanes[i]);
     finder_fini(&w->finder);
+    npcs_fini(&w->npcs);
     walkers_fini(&w->walkers);
     entities_fini(&w->entities);
     scenes_fini(&w->scenes);
@@ -264,6 +268,8 @@ void world_gauges(struct world *w)
     m->sessions_waiting = w->sessions.waiting;
     m->entities = w->entities.alive_count;
     m->walkers = w->walkers.n;
+    m->npcs = w->npcs.n;
+    m->npcs_awake = w->npcs.n_awake;
     m->path_nodes = w->finder.nodes;
     m->paths_waiting = w->finder.n;
     m->links = w->sessions.links_slots.live;

@@ -23,6 +23,7 @@
 #include "world/state/entity.h"
 #include "world/state/finder.h"
 #include "world/state/id_pool.h"
+#include "world/state/npc.h"
 #include "world/state/scenes.h"
 #include "world/state/walkers.h"
 #include "world/world_metrics.h"
@@ -48,6 +49,7 @@ struct world_config {
     int64_t tile_ns;           /* time that a tile takes */
     uint64_t walk_max_tiles;   /* of a step, along each axis */
     uint64_t path_budget;      /* nodes a tick, of all searches */
+    uint64_t npcs;             /* that wander in the scene one enters who names none */
     uint64_t path_queue;       /* entities that may wait for a way */
     uint64_t update_interval;  /* ticks */
     double move_epsilon;       /* units */
@@ -127,6 +129,7 @@ struct world {
     struct entities entities;
     struct walkers walkers;
     struct finder finder;
+    struct npcs npcs;
     struct lanes lanes[SCENES_MAX]; /* by scene; of those with ground */
     struct id_pool ids;
     struct sessions sessions;

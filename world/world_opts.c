@@ -111,6 +111,10 @@ const struct opt world_opts_table[] = {
     {.name = "path-queue", .type = OPT_UINT, .offset = CORE(path_queue), .def = "1024",
      .unit = "entities", .min = 2, .max = WORLD_ENTITIES_MAX,
      .help = "entities that may wait for a way at once; one more is refused with 13; NPCs fill a half"},
+    {.name = "npcs", .type = OPT_UINT, .offset = CORE(npcs), .def = "0", .unit = "",
+     .max = WORLD_ENTITIES_MAX,
+     .help = "NPCs that wander in the scene one enters who names none, besides those of maps; "
+             "they count among -max-entities"},
     {.name = "update-interval", .type = OPT_UINT, .offset = CORE(update_interval), .def = "2",
      .unit = "ticks", .min = 1, .max = TICKS_MAX, .zero_off = true,
      .help = "ticks that a change below both epsilons may wait at most"},

@@ -54,6 +54,8 @@ static struct finder_ends way_ends(void *arg, uint32_t slot)
 
     ASSERT(k);
     ASSERT(g);
+    if (!ground_free_at(g, w->entities.x[slot], w->entities.y[slot]))
+        return (struct finder_ends){0}; /* nowhere leads from a blocked tile: it waits in vain */
     return (struct finder_ends){
         .lanes = &w->lanes[w->entities.scene[slot]],
         .from = ground_at(g, w->entities.x[slot], w->entities.y[slot]),
