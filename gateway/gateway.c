@@ -162,6 +162,7 @@ static void gateway_step(void *arg)
 
     uplink_step(&g->uplink, g->awake);
     clients_step(&g->clients, passed_ms);
+    relay_step(&g->relay);
     if (g->draining)
         gateway_drain_step(g);
     loop_timer_arm(g->timer, GATEWAY_STEP_NS);

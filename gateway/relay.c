@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* Open, congestion, drain, close: a head, a session, a peer or reason. */
-#define RELAY_NOTE_MAX (LINK_TEXT_MAX + 64)
+/* Open, bind, congestion, drain, close: a head, a session, a peer or reason, a note. */
+#define RELAY_NOTE_MAX (LINK_TEXT_MAX + LINK_NOTE_MAX + 64)
 
 static uint64_t relay_session(const struct relay *r, const struct client *c)
 {
@@ -53,28 +53,40 @@ static void relay_write_close(struct relay *r, uint64_t session, uint32_t code)
 
 /* --- from clients -------------------------------------------------------------------------- */
 
+/* A session for a client that has none: bound where the world has said what it is to know it by.
+ * How many frames are written. */
+static uint32_t relay_open(struct relay *r, struct client *c, struct span_writer *w)
+{
+    const struct relay_note *note = &r->notes[c->slot];
+    const size_t peer_bytes = strlen(c->peer);
+    const struct span peer =
+        span_of(c->peer, peer_bytes > LINK_TEXT_MAX ? LINK_TEXT_MAX : peer_bytes);
+
+    if (++r->gen[c->slot] == 0)
+        r->gen[c->slot] = 1;
+    c->session = true;
+    r->sessions++;
+    if (note->n > 0) {
+        r->metrics->binds++;
+        link_write_bind(w, relay_session(r, c), peer, span_of(note->bytes, note->n));
+    } else {
+        link_write_open(w, relay_session(r, c), peer);
+    }
+    drains_afresh(r->clients, c);
+    if (!c->slow)
+        return 1;
+    link_write_congestion(w, relay_session(r, c), true);
+    return 2;
+}
+
 static void relay_forward(void *arg, struct client *c, const struct span *bodies, uint32_t n)
 {
     struct relay *r = arg;
     struct span_writer w = span_writer_of(r->scratch, r->scratch_cap);
     uint32_t frames = 1;
 
-    if (!c->session) {
-        if (++r->gen[c->slot] == 0)
-            r->gen[c->slot] = 1;
-        c->session = true;
-        r->sessions++;
-        size_t peer_bytes = strlen(c->peer);
-        if (peer_bytes > LINK_TEXT_MAX)
-            peer_bytes = LINK_TEXT_MAX;
-        link_write_open(&w, relay_session(r, c), span_of(c->peer, peer_bytes));
-        frames++;
-        if (c->slow) {
-            link_write_congestion(&w, relay_session(r, c), true);
-            frames++;
-        }
-        drains_afresh(r->clients, c);
-    }
+    if (!c->session)
+        frames += relay_open(r, c, &w);
     link_write_data(&w, relay_session(r, c), bodies, n);
     relay_write(r, &w, frames);
 }
@@ -107,6 +119,7 @@ static void relay_gone(void *arg, struct client *c)
 {
     struct relay *r = arg;
 
+    r->notes[c->slot].n = 0;
     if (!c->session)
         return;
     relay_write_close(r, relay_session(r, c), 0);
@@ -216,8 +229,24 @@ static void relay_data_many(struct relay *r, const struct link_frame *f)
     }
 }
 
+static void relay_note(struct relay *r, const struct link_frame *f)
+{
+    const struct client *c = relay_find(r, f->session);
+    struct relay_note *note;
+
+    if (!c) {
+        relay_stale(r, f->session);
+        return;
+    }
+    note = &r->notes[c->slot];
+    note->n = (uint8_t)f->note.n;
+    if (f->note.n > 0)
+        memcpy(note->bytes, f->note.p, f->note.n);
+}
+
 static void relay_tell_login(struct relay *r, struct client *c)
 {
+    r->notes[c->slot].n = 0;
     if (!c->logged_in)
         return;
     c->logged_in = false;
@@ -262,6 +291,37 @@ static void relay_frame(void *arg, const struct link_frame *f)
         relay_data_many(r, f);
     else if (f->kind == LINK_CLOSE)
         relay_close(r, f);
+    else if (f->kind == LINK_NOTE)
+        relay_note(r, f);
+}
+
+/* Bind those that are to be, from bind_at on; a batch of them is one write. */
+static void relay_bind_some(struct relay *r)
+{
+    struct span_writer w = span_writer_of(r->scratch, r->scratch_cap);
+    uint32_t frames = 0, binds = 0;
+
+    while (r->bind_at < r->clients->slots.fresh && binds < RELAY_BINDS_AT_ONCE) {
+        struct client *c = clients_find(r->clients, r->bind_at++);
+        if (!c || c->session || c->parting || r->notes[c->slot].n == 0)
+            continue;
+        frames += relay_open(r, c, &w);
+        binds++;
+        if (w.cap - w.len >= 2 * RELAY_NOTE_MAX)
+            continue;
+        relay_write(r, &w, frames);
+        w.len = 0;
+        frames = 0;
+    }
+    relay_write(r, &w, frames);
+    if (r->bind_at >= r->clients->slots.fresh)
+        r->bind_at = UINT32_MAX;
+}
+
+void relay_step(struct relay *r)
+{
+    if (r->bind_at != UINT32_MAX && r->clients->world_up)
+        relay_bind_some(r);
 }
 
 static void relay_ready(void *arg)
@@ -273,9 +333,12 @@ static void relay_ready(void *arg)
         struct client *c = clients_find(r->clients, slot);
         if (!c)
             continue;
-        relay_tell_login(r, c);
+        if (r->notes[slot].n == 0)
+            relay_tell_login(r, c);
         client_login_restart(c);
     }
+    r->bind_at = 0;
+    relay_bind_some(r);
 }
 
 static void relay_lost(void *arg, const char *reason)
@@ -285,11 +348,14 @@ static void relay_lost(void *arg, const char *reason)
     relay_settle(r);
     log_often(LOG_WARN, "link lost reason=\"%s\" clients=%u", reason, r->clients->open);
     r->clients->world_up = false;
+    r->bind_at = UINT32_MAX;
     clients_pause(r->clients, false);
     for (uint32_t slot = 0; slot < r->clients->slots.fresh; slot++) {
         struct client *c = clients_find(r->clients, slot);
         if (!c)
             continue;
+        if (!c->logged_in) /* it does not know that it is */
+            r->notes[slot].n = 0;
         relay_forget_session(r, c);
         client_parted(c);
     }
@@ -322,11 +388,13 @@ int relay_init(struct relay *r, struct clients *clients, struct uplink *uplink,
     const size_t bodies = clients->limits.frame_max > CLIENT_BATCH_BYTES ? clients->limits.frame_max
                                                                          : CLIENT_BATCH_BYTES;
 
-    *r = (struct relay){.clients = clients, .uplink = uplink, .metrics = metrics};
+    *r = (struct relay){
+        .clients = clients, .uplink = uplink, .metrics = metrics, .bind_at = UINT32_MAX};
     r->scratch_cap = 2 * RELAY_NOTE_MAX + LINK_DATA_OVERHEAD + bodies;
     r->scratch = malloc(r->scratch_cap);
     r->gen = calloc(clients->slots.cap, sizeof(*r->gen));
-    if (!r->scratch || !r->gen) {
+    r->notes = calloc(clients->slots.cap, sizeof(*r->notes));
+    if (!r->scratch || !r->gen || !r->notes) {
         relay_fini(r);
         return E_NOMEM;
     }
@@ -339,6 +407,8 @@ void relay_fini(struct relay *r)
 {
     free(r->scratch);
     free(r->gen);
+    free(r->notes);
+    r->notes = NULL;
     r->scratch = NULL;
     r->gen = NULL;
 }

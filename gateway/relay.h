@@ -6,21 +6,36 @@
  *   session = generation << 32 | slot      the slot finds the client, the generation says whether
  *                                          it is still the one that was meant
  *
+ * Of each session it keeps the world's last note, whose meaning is the world's. When a link that
+ * was lost is there again, those with a note are bound to the world with it, some at a time, and
+ * each at its first request at the latest.
+ *
  * On trouble: a frame for a session that is not there is counted and dropped; the world is told to
- * forget it. A lost world is told to every client (13), a world that came back to those who had
- * been logged in (4).
+ * forget it. A lost world is told to every client (13); one whom the world that came back does not
+ * keep is told to log in again (4).
  */
 #pragma once
 
 #include "gateway/clients.h"
 #include "gateway/uplink.h"
 
+/* Sessions bound at one step, and when the link is ready: a tick of the world takes no more of them
+ * than it has time for. */
+#define RELAY_BINDS_AT_ONCE 500
+
+struct relay_note {
+    uint8_t n; /* 0: none */
+    uint8_t bytes[LINK_NOTE_MAX];
+};
+
 struct relay {
     struct clients *clients; /* borrowed */
     struct uplink *uplink;   /* borrowed */
     struct gateway_metrics *metrics;
-    uint32_t *gen;    /* [clients->slots.cap] the last generation that was given, by slot */
-    uint8_t *scratch; /* [scratch_cap] frames on their way to the link */
+    uint32_t *gen;            /* [clients->slots.cap] the last generation that was given, by slot */
+    struct relay_note *notes; /* [clients->slots.cap] by slot */
+    uint32_t bind_at;         /* slots from here on may have to be bound; UINT32_MAX: none */
+    uint8_t *scratch;         /* [scratch_cap] frames on their way to the link */
     size_t scratch_cap;
     uint32_t sessions; /* open on the link */
 
@@ -35,6 +50,8 @@ struct relay {
 int relay_init(struct relay *r, struct clients *clients, struct uplink *uplink,
                struct gateway_metrics *metrics) MUST_CHECK;
 void relay_fini(struct relay *r);
+/* Time has passed: bind some more. Called every 100 ms or so. */
+void relay_step(struct relay *r);
 
 /* What an uplink tells a relay; the argument is the struct relay. */
 extern const struct uplink_user relay_uplink_user;

@@ -169,6 +169,7 @@ static bool uplink_take(struct uplink *u, struct span body)
     case LINK_DATA:
     case LINK_DATA_MANY:
     case LINK_CLOSE:
+    case LINK_NOTE:
         u->user->frame(u->user_arg, &f);
         return true;
     case LINK_PING:
@@ -180,6 +181,7 @@ static bool uplink_take(struct uplink *u, struct span body)
     case LINK_OPEN:
     case LINK_CONGESTION:
     case LINK_DRAIN:
+    case LINK_BIND:
         break;
     }
     return false;

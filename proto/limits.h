@@ -24,4 +24,5 @@
 #define LINK_ID_MAX    64                           /* bytes of a gateway's id */
 #define LINK_KEY_MAX   256                          /* bytes of the key in a hello */
 #define LINK_TEXT_MAX  128                          /* bytes of a reason or a peer address */
+#define LINK_NOTE_MAX  80                           /* bytes of a note */
 #define LINK_MANY_MAX  4096                         /* sessions in one data-to-many */

@@ -3,7 +3,7 @@
  * msgpack-c's packer for what stands around the bodies, the bodies as they are.
  * May touch: common, proto, msgpack-c. On trouble: reading says E_BAD, writing sets `full`.
  *
- *   id, peer and reason are str; key and bodies are bin; on is bool; the rest are integers.
+ *   id, peer and reason are str; key, note and bodies are bin; on is bool; the rest are integers.
  */
 #include "proto/link.h"
 
@@ -176,8 +176,10 @@ static bool elements_ok(enum link_kind kind, uint64_t elements)
     switch (kind) {
     case LINK_HELLO:
     case LINK_CLOSE:
+    case LINK_BIND:
         return elements == 4;
     case LINK_OPEN:
+    case LINK_NOTE:
     case LINK_DATA_MANY:
     case LINK_CONGESTION:
     case LINK_DRAIN:
@@ -212,6 +214,14 @@ static int read_rest(struct span *rest, uint64_t elements, struct link_frame *f)
     case LINK_DRAIN:
         err = walk_uint(rest, UINT64_MAX, &f->session);
         return err == 0 ? walk_uint(rest, UINT64_MAX, &f->number) : err;
+    case LINK_BIND:
+        err = walk_uint(rest, UINT64_MAX, &f->session);
+        if (err == 0)
+            err = take_text(rest, LINK_TEXT_MAX, &f->text);
+        return err == 0 ? take_bin(rest, LINK_NOTE_MAX, &f->note) : err;
+    case LINK_NOTE:
+        err = walk_uint(rest, UINT64_MAX, &f->session);
+        return err == 0 ? take_bin(rest, LINK_NOTE_MAX, &f->note) : err;
     case LINK_PING:
     case LINK_PONG:
         return walk_uint(rest, UINT64_MAX, &f->number);
@@ -225,7 +235,7 @@ int link_read(struct span body, struct link_frame *out)
     uint64_t elements, kind;
     int err = take_head(&rest, &FORM_ARRAY, &elements);
     if (err == 0)
-        err = walk_uint(&rest, LINK_DRAIN, &kind);
+        err = walk_uint(&rest, LINK_NOTE, &kind);
     if (err != 0)
         return err;
     if (!elements_ok((enum link_kind)kind, elements))
@@ -478,6 +488,26 @@ void link_write_drain(struct span_writer *w, uint64_t session, uint64_t bytes_pe
     struct frame_out f = begin(w, 3, LINK_DRAIN);
     msgpack_pack_uint64(&f.pk, session);
     msgpack_pack_uint64(&f.pk, bytes_per_s);
+    end(&f);
+}
+
+void link_write_bind(struct span_writer *w, uint64_t session, struct span peer, struct span note)
+{
+    ASSERT(peer.n <= LINK_TEXT_MAX);
+    ASSERT(note.n <= LINK_NOTE_MAX);
+    struct frame_out f = begin(w, 4, LINK_BIND);
+    msgpack_pack_uint64(&f.pk, session);
+    put_text(&f, peer);
+    put_bin(&f, note);
+    end(&f);
+}
+
+void link_write_note(struct span_writer *w, uint64_t session, struct span note)
+{
+    ASSERT(note.n <= LINK_NOTE_MAX);
+    struct frame_out f = begin(w, 3, LINK_NOTE);
+    msgpack_pack_uint64(&f.pk, session);
+    put_bin(&f, note);
     end(&f);
 }
 

@@ -11,6 +11,8 @@
  *   congestion  [5, session, on]                 gateway to world
  *   ping        [6, number], pong [7, number]    both ways
  *   drain       [8, session, bytes a second]     gateway to world, see below
+ *   bind        [9, session, peer, note]         gateway to world, in place of an open
+ *   note        [10, session, note]              world to gateway
  *
  * A close from the world says Bye with its code; with code 0 that the session has ended or never
  * was. A close from the gateway says that the client is gone; with a code that it wants a close of
@@ -19,6 +21,10 @@
  * A drain says what a client took in a time in which its queue was never empty: that is all it
  * takes. 0 says that its queue is empty again. At most one a second and client, and none of clients
  * that keep up.
+ *
+ * A note is the world's, opaque to the gateway: what the world needs to know a session again. The
+ * gateway keeps the last one, an empty one is none, and hands it back in a bind when the link was
+ * lost and is there again.
  */
 #pragma once
 
@@ -37,17 +43,20 @@ enum link_kind {
     LINK_CONGESTION,
     LINK_PING,
     LINK_PONG,
-    LINK_DRAIN
+    LINK_DRAIN,
+    LINK_BIND,
+    LINK_NOTE
 };
 
 #define LINK_BODIES_MAX 16 /* bodies in one data frame */
 
 struct link_frame {
     enum link_kind kind;
-    uint64_t session;    /* open, data, close, congestion, drain */
+    uint64_t session;    /* open, data, close, congestion, drain, bind, note */
     uint32_t version;    /* hello */
     struct span id, key; /* hello */
-    struct span text;    /* open: peer; close: reason */
+    struct span text;    /* open, bind: peer; close: reason */
+    struct span note;    /* bind, note: at most LINK_NOTE_MAX */
     uint32_t code;       /* close */
     bool on;             /* congestion */
     uint64_t number;     /* ping, pong; drain: bytes a second */
@@ -73,6 +82,8 @@ void link_write_data_many(struct span_writer *w, const uint64_t *sessions, uint3
 void link_write_close(struct span_writer *w, uint64_t session, uint32_t code, struct span reason);
 void link_write_congestion(struct span_writer *w, uint64_t session, bool on);
 void link_write_drain(struct span_writer *w, uint64_t session, uint64_t bytes_per_s);
+void link_write_bind(struct span_writer *w, uint64_t session, struct span peer, struct span note);
+void link_write_note(struct span_writer *w, uint64_t session, struct span note);
 void link_write_ping(struct span_writer *w, uint64_t number);
 void link_write_pong(struct span_writer *w, uint64_t number);
 

@@ -5,68 +5,6 @@
 
 #include <math.h>
 
-/* --- requests by their fields ----------------------------------------------------------------- */
-
-uint32_t rig_send_login(struct rig *r, uint32_t s, const char *name)
-{
-    struct message m = {.cmd = CMD_LOGIN_REQ};
-    m.login_req.name = span_text(name);
-    m.login_req.version = PROTO_VERSION;
-    return rig_send(r, s, &m);
-}
-
-uint32_t rig_send_resume(struct rig *r, uint32_t s, const char *name, const char *key)
-{
-    struct message m = {.cmd = CMD_LOGIN_REQ};
-    m.login_req.name = span_text(name);
-    m.login_req.resume = span_text(key);
-    m.login_req.version = PROTO_VERSION;
-    return rig_send(r, s, &m);
-}
-
-uint32_t rig_send_nil(struct rig *r, uint32_t s, uint32_t cmd)
-{
-    static const uint8_t nil[] = {0xc0};
-    return rig_send_payload(r, s, cmd, span_of(nil, 1));
-}
-
-uint32_t rig_send_move(struct rig *r, uint32_t s, double x, double y)
-{
-    struct message m = {.cmd = CMD_MOVE_REQ};
-    m.move_req.x = x;
-    m.move_req.y = y;
-    return rig_send(r, s, &m);
-}
-
-uint32_t rig_send_walk(struct rig *r, uint32_t s, double x, double y, bool path)
-{
-    struct message m = {.cmd = CMD_WALK_REQ};
-    m.walk_req.x = x;
-    m.walk_req.y = y;
-    m.walk_req.path = path;
-    return rig_send(r, s, &m);
-}
-
-uint32_t rig_send_turn(struct rig *r, uint32_t s, double x, double y, double dir, double speed)
-{
-    struct message m = {.cmd = CMD_MOVE_REQ};
-    m.move_req.x = x;
-    m.move_req.y = y;
-    m.move_req.has_dir = m.move_req.has_speed = true;
-    m.move_req.dir = dir;
-    m.move_req.speed = speed;
-    return rig_send(r, s, &m);
-}
-
-uint32_t rig_send_say(struct rig *r, uint32_t s, const char *text)
-{
-    struct message m = {.cmd = CMD_SAY_REQ};
-    m.say_req.text = span_text(text);
-    return rig_send(r, s, &m);
-}
-
-/* --- those that must do well ------------------------------------------------------------------ */
-
 /* The answer to `seq` must be of this command. */
 static const struct message *must(struct rig *r, uint32_t s, uint32_t seq, uint32_t cmd)
 {
@@ -209,4 +147,20 @@ void rig_balance(const struct rig *r)
                  (unsigned long long)s->added, (unsigned long long)s->removed,
                  (unsigned long long)s->cleared, (unsigned long long)s->pairs);
     world_validate(r->world);
+}
+
+/* --- which code ---------------------------------------------------------------------------- */
+
+void rig_code(struct rig *r, uint32_t mask, uint32_t pack)
+{
+    const struct mask_code *masks;
+    const struct pack_code *packs;
+    uint32_t n_masks = mask_codes(&masks), n_packs = pack_codes(&packs);
+    r->world->sight.mask = masks[mask < n_masks ? mask : n_masks - 1];
+    r->world->fan.code = packs[pack < n_packs ? pack : n_packs - 1];
+}
+
+void rig_portable(struct rig *r)
+{
+    rig_code(r, UINT32_MAX, UINT32_MAX);
 }

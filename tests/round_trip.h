@@ -172,14 +172,21 @@ static inline void round_trip_link_write(struct span_writer *w, const struct lin
     case LINK_PONG:
         link_write_pong(w, f->number);
         return;
+    case LINK_BIND:
+        link_write_bind(w, f->session, f->text, f->note);
+        return;
+    case LINK_NOTE:
+        link_write_note(w, f->session, f->note);
+        return;
     }
 }
 
 static inline bool round_trip_link_same(const struct link_frame *a, const struct link_frame *b)
 {
     bool same = a->kind == b->kind && a->session == b->session && span_equal(a->id, b->id) &&
-                span_equal(a->key, b->key) && span_equal(a->text, b->text) && a->code == b->code &&
-                a->on == b->on && a->number == b->number && a->n_bodies == b->n_bodies &&
+                span_equal(a->key, b->key) && span_equal(a->text, b->text) &&
+                span_equal(a->note, b->note) && a->code == b->code && a->on == b->on &&
+                a->number == b->number && a->n_bodies == b->n_bodies &&
                 a->n_sessions == b->n_sessions;
     for (uint32_t i = 0; same && i < a->n_bodies; i++)
         same = span_equal(a->bodies[i], b->bodies[i]);

@@ -162,6 +162,13 @@ static void take_frame(struct rig *r, uint32_t link, struct span body)
         s->close_code = f.code;
         memcpy(s->close_reason, f.text.p, f.text.n);
         break;
+    case LINK_NOTE:
+        s = session_of(r, link, &f, f.session);
+        if (!s)
+            break;
+        memcpy(s->note, f.note.p, f.note.n);
+        s->note_bytes = (uint32_t)f.note.n;
+        break;
     default:
         rig_fail("the world sent a link frame of kind %d", (int)f.kind);
     }
@@ -348,7 +355,8 @@ static void frame_must(struct rig *r, uint32_t link, const struct span_writer *w
         rig_fail("inbox_frame: %s", err_text(err));
 }
 
-uint32_t rig_open(struct rig *r, uint32_t link)
+/* A place for a session that is about to be opened. */
+static uint32_t session_next(struct rig *r, uint32_t link)
 {
     uint32_t at = 0; /* a session that is over, and whose mail was dropped, is used again */
     while (at < r->n_sessions && (r->sessions[at].open || r->sessions[at].first != RIG_NONE))
@@ -365,8 +373,25 @@ uint32_t rig_open(struct rig *r, uint32_t link)
     s->view.capped = r->world->config.aoi_max > 0;
     if (at == r->n_sessions)
         r->n_sessions++;
+    return at;
+}
+
+uint32_t rig_open(struct rig *r, uint32_t link)
+{
+    uint32_t at = session_next(r, link);
     struct span_writer w = span_writer_of(r->frame, LINK_FRAME_MAX);
-    link_write_open(&w, s->sid, span_text("192.0.2.1:40000"));
+    link_write_open(&w, r->sessions[at].sid, span_text("192.0.2.1:40000"));
+    frame_must(r, link, &w);
+    return at;
+}
+
+uint32_t rig_bind(struct rig *r, uint32_t link, struct span note)
+{
+    uint8_t copy[LINK_NOTE_MAX]; /* it may be of the session whose place is used again */
+    memcpy(copy, note.p, note.n);
+    uint32_t at = session_next(r, link);
+    struct span_writer w = span_writer_of(r->frame, LINK_FRAME_MAX);
+    link_write_bind(&w, r->sessions[at].sid, span_text("192.0.2.1:40000"), span_of(copy, note.n));
     frame_must(r, link, &w);
     return at;
 }
@@ -546,20 +571,6 @@ uint64_t rig_hash(const struct rig *r)
         for (uint32_t byte = 0; byte < 8; byte++)
             h = (h ^ (r->links[i].hash >> (8 * byte) & 0xff)) * FNV_PRIME;
     return h;
-}
-
-void rig_code(struct rig *r, uint32_t mask, uint32_t pack)
-{
-    const struct mask_code *masks;
-    const struct pack_code *packs;
-    uint32_t n_masks = mask_codes(&masks), n_packs = pack_codes(&packs);
-    r->world->sight.mask = masks[mask < n_masks ? mask : n_masks - 1];
-    r->world->fan.code = packs[pack < n_packs ? pack : n_packs - 1];
-}
-
-void rig_portable(struct rig *r)
-{
-    rig_code(r, UINT32_MAX, UINT32_MAX);
 }
 
 void rig_loaded(struct rig *r, const struct store_answer *a)

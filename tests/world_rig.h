@@ -42,7 +42,9 @@ struct rig_session {
     char scene[PROTO_SCENE_MAX + 1]; /* of the last EnterResp */
     uint32_t puts;                   /* EnterResps that came unasked */
     char key[RIG_KEY_BYTES + 1];     /* of LoginResp; "": none */
-    bool closed;                     /* by the world */
+    uint8_t note[LINK_NOTE_MAX];     /* the last one */
+    uint32_t note_bytes;
+    bool closed; /* by the world */
     uint32_t close_code;
     char close_reason[LINK_TEXT_MAX + 1];
     uint32_t first, last, count; /* mail */
@@ -118,6 +120,8 @@ void rig_link_down(struct rig *r, uint32_t link);
 /* A link frame's body, whatever it holds. 0 or E_*. */
 int rig_link_frame(struct rig *r, uint32_t link, struct span body);
 uint32_t rig_open(struct rig *r, uint32_t link);
+/* Another session on this link, bound with a note that the world gave to one before. */
+uint32_t rig_bind(struct rig *r, uint32_t link, struct span note);
 void rig_close(struct rig *r, uint32_t s);
 void rig_congestion(struct rig *r, uint32_t s, bool on);
 /* As the operator; returns how many sessions were told. */

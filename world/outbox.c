@@ -98,6 +98,14 @@ void outbox_close(struct outbox *o, struct link_ref link, uint64_t session, uint
     end(o, link, start);
 }
 
+void outbox_note(struct outbox *o, struct link_ref link, uint64_t session, struct span note)
+{
+    size_t start = begin(o, LINK_DATA_OVERHEAD + LINK_NOTE_MAX);
+
+    link_write_note(&o->w, session, note);
+    end(o, link, start);
+}
+
 void outbox_begin(struct outbox *o, struct link_ref link, uint64_t session)
 {
     ASSERT(!o->open);

@@ -57,6 +57,9 @@ void outbox_data_many(struct outbox *o, struct link_ref link, const uint64_t *se
 void outbox_close(struct outbox *o, struct link_ref link, uint64_t session, uint32_t code,
                   const char *reason);
 
+/* What the gateway is to keep for a session: at most LINK_NOTE_MAX bytes. */
+void outbox_note(struct outbox *o, struct link_ref link, uint64_t session, struct span note);
+
 /* Lay bodies for one session in place: begin, then for each body room and put, then end. They
  * travel in one link frame, in more only where one would pass LINK_FRAME_MAX or
  * LINK_PLACED_MAX bodies. Nothing else is written between begin and end. */

@@ -174,6 +174,8 @@ static void take(struct upstream *u, uint32_t conn, struct span_writer *w, struc
     case LINK_OPEN:
     case LINK_PONG:
     case LINK_DATA_MANY:
+    case LINK_BIND:
+    case LINK_NOTE:
         break;
     }
 }

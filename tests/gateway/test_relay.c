@@ -2,215 +2,42 @@
 #include "gateway/relay.h"
 
 #include "common/err.h"
-#include "tests/gateway/fake.h"
+#include "tests/gateway/relay_rig.h"
 #include "tests/leak.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-struct relayed {
-    struct fake_crowd f;
-    struct uplink u;
-    struct relay r;
-    struct stream world;
-    struct mono now;
-};
-
-static struct relayed t;
-
-static int on_dial(void *arg)
-{
-    (void)arg;
-    return 0;
-}
-
-static void on_cancel(void *arg)
-{
-    (void)arg;
-}
-
-static const struct uplink_ops OPS = {.dial = on_dial, .dial_cancel = on_cancel};
-
-static void setup(void)
-{
-    memset(&t, 0, sizeof(t));
-    fake_crowd_defaults(&t.f);
-    t.f.all.limits.rate = (struct rate_limit){0};
-    fake_crowd_init(&t.f);
-    t.f.all.world_up = false;
-    cr_assert_eq(relay_init(&t.r, &t.f.all, &t.u, &t.f.metrics), 0);
-    t.u.upstream = "world";
-    t.u.id = span_text("gw");
-    t.u.silence_ns = 3 * CLOCK_NS_PER_S;
-    t.u.conn_ops = &fake_conn_ops;
-    t.u.ops = &OPS;
-    t.u.user = &relay_uplink_user;
-    t.u.user_arg = &t.r;
-    t.u.metrics = &t.f.metrics;
-    uplink_init(&t.u, 1);
-}
-
-static void teardown(void)
-{
-    uplink_fini(&t.u);
-    fake_crowd_fini(&t.f);
-    relay_fini(&t.r);
-    fake_conn_fini(&t.world);
-}
-
-TestSuite(relay, .init = setup, .fini = teardown);
-
-/* --- the fake world ------------------------------------------------------------------------ */
-
-static uint8_t link_bytes[8192];
-
-static struct span_writer writer(void)
-{
-    return span_writer_of(link_bytes, sizeof(link_bytes));
-}
-
-static void say(const struct span_writer *w)
-{
-    cr_assert(!w->full);
-    cr_assert_eq(uplink_stream_ops.data(&t.u, span_written(w)), w->len);
-}
-
-static void step(void)
-{
-    t.now = clock_add(t.now, 100 * CLOCK_NS_PER_MS);
-    uplink_step(&t.u, t.now);
-}
-
-static void world_up(void)
-{
-    struct link_frame hello;
-
-    while (t.u.state != UPLINK_DIALLING)
-        step();
-    fake_conn_fini(&t.world);
-    uplink_connected(&t.u, &t.world);
-    struct span_writer w = writer();
-    link_write_hello(&w, span_text("w"), (struct span){0});
-    say(&w);
-    cr_assert(fake_link_told(&t.world, &hello));
-    cr_assert(t.f.all.world_up);
-}
-
-static void world_down(void)
-{
-    uplink_stream_ops.closed(&t.u, STREAM_RESET);
-}
-
-/* The session that the next frame opens. */
-static uint64_t expect_open(void)
-{
-    struct link_frame frame;
-
-    cr_assert(fake_link_told(&t.world, &frame));
-    cr_assert_eq(frame.kind, LINK_OPEN);
-    cr_assert(span_equal(frame.text, span_text("127.0.0.1:50000")));
-    return frame.session;
-}
-
-static void expect_data(uint64_t session, uint32_t bodies)
-{
-    struct link_frame frame;
-
-    cr_assert(fake_link_told(&t.world, &frame));
-    cr_assert_eq(frame.kind, LINK_DATA);
-    cr_assert_eq(frame.session, session);
-    cr_assert_eq(frame.n_bodies, bodies);
-}
-
-static void expect_close(uint64_t session)
-{
-    struct link_frame frame;
-
-    cr_assert(fake_link_told(&t.world, &frame));
-    cr_assert_eq(frame.kind, LINK_CLOSE);
-    cr_assert_eq(frame.session, session);
-    cr_assert_eq(frame.code, 0);
-}
-
-static void expect_silence(void)
-{
-    struct link_frame frame;
-    cr_assert(!fake_link_told(&t.world, &frame));
-}
-
-static void say_message(uint64_t session, const struct message *m)
-{
-    uint8_t body[256];
-    struct span_writer b = span_writer_of(body, sizeof(body)), w = writer();
-    message_write(&b, m);
-    const struct span one = span_written(&b);
-    link_write_data(&w, session, &one, 1);
-    say(&w);
-}
-
-static void say_moved(uint64_t session, uint32_t seq)
-{
-    say_message(session, &(struct message){.cmd = CMD_MOVE_RESP, .seq = seq});
-}
-
-static void say_login(uint64_t session)
-{
-    struct message m = {.cmd = CMD_LOGIN_RESP, .seq = 1};
-    m.login_resp.id = 1;
-    m.login_resp.name = span_text("alpha");
-    say_message(session, &m);
-}
-
-static void say_close(uint64_t session, uint32_t code, const char *reason)
-{
-    struct span_writer w = writer();
-    link_write_close(&w, session, code, span_text(reason));
-    say(&w);
-}
-
-/* A client with an open session that is logged in; everything said so far is read. */
-static uint64_t login(struct client *c, uint32_t i)
-{
-    struct message m;
-
-    fake_feed_request(c, CMD_LOGIN_REQ, 1);
-    const uint64_t session = expect_open();
-    expect_data(session, 1);
-    say_login(session);
-    cr_assert(fake_told(&t.f.conns[i], &m));
-    cr_assert_eq(m.cmd, CMD_LOGIN_RESP);
-    cr_assert(c->logged_in);
-    return session;
-}
+TestSuite(relay, .init = relay_rig_setup, .fini = relay_rig_teardown);
 
 /* --- up ------------------------------------------------------------------------------------ */
 
 Test(relay, a_session_opens_at_the_first_request_and_closes_with_the_connection)
 {
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
     fake_feed_request(c, CMD_PING_REQ, 1);
-    expect_silence();
+    relay_rig_expect_silence();
 
     fake_feed_request(c, CMD_LOGIN_REQ, 2);
-    const uint64_t session = expect_open();
+    const uint64_t session = relay_rig_expect_open();
     cr_assert_eq((uint32_t)session, c->slot);
-    expect_data(session, 1);
+    relay_rig_expect_data(session, 1);
     fake_feed_request(c, CMD_LEAVE_REQ, 3);
-    expect_data(session, 1);
-    cr_assert_eq(t.r.sessions, 1);
+    relay_rig_expect_data(session, 1);
+    cr_assert_eq(relay_rig.r.sessions, 1);
 
     client_stream_ops.closed(c, STREAM_RESET);
-    expect_close(session);
-    expect_silence();
-    cr_assert_eq(t.r.sessions, 0);
+    relay_rig_expect_close(session);
+    relay_rig_expect_silence();
+    cr_assert_eq(relay_rig.r.sessions, 0);
 }
 
 Test(relay, a_connection_without_a_session_ends_without_a_word_to_the_world)
 {
-    world_up();
-    client_stream_ops.closed(fake_connect(&t.f, 0), STREAM_EOF);
-    expect_silence();
+    relay_rig_world_up();
+    client_stream_ops.closed(fake_connect(&relay_rig.f, 0), STREAM_EOF);
+    relay_rig_expect_silence();
 }
 
 Test(relay, pipelined_requests_are_one_link_frame_in_order)
@@ -219,33 +46,33 @@ Test(relay, pipelined_requests_are_one_link_frame_in_order)
     size_t n = 0;
     struct link_frame frame;
 
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
     for (uint32_t i = 1; i <= 8; i++)
         n = fake_request(stream, n, sizeof(stream), CMD_LEAVE_REQ, i);
     fake_feed(c, stream, n);
-    expect_open();
-    cr_assert(fake_link_told(&t.world, &frame));
+    relay_rig_expect_open();
+    cr_assert(fake_link_told(&relay_rig.world, &frame));
     cr_assert_eq(frame.n_bodies, 8);
     for (uint32_t i = 0; i < 8; i++)
         cr_assert_eq(frame.bodies[i].p[2], i + 1);
-    cr_assert_eq(t.world.writes, 2, "hello, then one write");
+    cr_assert_eq(relay_rig.world.writes, 2, "hello, then one write");
 }
 
 Test(relay, congestion_is_told_to_the_world)
 {
     struct link_frame frame;
 
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
-    const uint64_t session = login(c, 0);
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
+    const uint64_t session = relay_rig_login(c, 0);
     client_stream_ops.pressure(c, true);
-    cr_assert(fake_link_told(&t.world, &frame));
+    cr_assert(fake_link_told(&relay_rig.world, &frame));
     cr_assert_eq(frame.kind, LINK_CONGESTION);
     cr_assert_eq(frame.session, session);
     cr_assert(frame.on);
     client_stream_ops.pressure(c, false);
-    cr_assert(fake_link_told(&t.world, &frame));
+    cr_assert(fake_link_told(&relay_rig.world, &frame));
     cr_assert(!frame.on);
 }
 
@@ -253,16 +80,16 @@ Test(relay, a_session_that_opens_while_its_client_is_congested_says_so)
 {
     struct link_frame frame;
 
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
     client_stream_ops.pressure(c, true);
-    expect_silence();
+    relay_rig_expect_silence();
     fake_feed_request(c, CMD_LOGIN_REQ, 1);
-    const uint64_t session = expect_open();
-    cr_assert(fake_link_told(&t.world, &frame));
+    const uint64_t session = relay_rig_expect_open();
+    cr_assert(fake_link_told(&relay_rig.world, &frame));
     cr_assert_eq(frame.kind, LINK_CONGESTION);
     cr_assert(frame.on);
-    expect_data(session, 1);
+    relay_rig_expect_data(session, 1);
 }
 
 /* --- down ---------------------------------------------------------------------------------- */
@@ -271,92 +98,92 @@ Test(relay, bodies_of_one_data_frame_reach_the_client_in_order_as_they_are)
 {
     const struct span bodies[] = {span_text("\x93\x22\x00one"), span_text("\x93\x22\x00two"),
                                   span_text("anything")};
-    struct span_writer w = writer();
+    struct span_writer w = relay_rig_writer();
 
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
-    const uint64_t session = login(c, 0);
-    const size_t from = t.f.conns[0].len;
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
+    const uint64_t session = relay_rig_login(c, 0);
+    const size_t from = relay_rig.f.conns[0].len;
     link_write_data(&w, session, bodies, 3);
-    say(&w);
+    relay_rig_say(&w);
     size_t at = from;
     for (int i = 0; i < 3; i++) {
-        const uint8_t *out = t.f.conns[0].out + at;
+        const uint8_t *out = relay_rig.f.conns[0].out + at;
         cr_assert_eq(span_be32(out), bodies[i].n);
         cr_assert_eq(memcmp(out + 4, bodies[i].p, bodies[i].n), 0);
         at += 4 + bodies[i].n;
     }
-    cr_assert_eq(at, t.f.conns[0].len);
+    cr_assert_eq(at, relay_rig.f.conns[0].len);
 }
 
 Test(relay, data_for_many_reaches_each_and_unknown_ones_are_closed)
 {
     struct message m, notify = {.cmd = CMD_SAY_NOTIFY};
     uint8_t body[128];
-    struct span_writer b = span_writer_of(body, sizeof(body)), w = writer();
+    struct span_writer b = span_writer_of(body, sizeof(body)), w = relay_rig_writer();
 
-    world_up();
-    const uint64_t first = login(fake_connect(&t.f, 0), 0);
-    const uint64_t second = login(fake_connect(&t.f, 1), 1);
+    relay_rig_world_up();
+    const uint64_t first = relay_rig_login(fake_connect(&relay_rig.f, 0), 0);
+    const uint64_t second = relay_rig_login(fake_connect(&relay_rig.f, 1), 1);
     notify.say_notify.id = 1;
     notify.say_notify.text = span_text("hello");
     message_write(&b, &notify);
     const uint64_t sessions[] = {second, first + (1ull << 32), first, 1ull << 63, 0};
     link_write_data_many(&w, sessions, 5, span_written(&b));
-    say(&w);
+    relay_rig_say(&w);
     for (uint32_t i = 0; i < 2; i++) {
-        cr_assert(fake_told(&t.f.conns[i], &m));
+        cr_assert(fake_told(&relay_rig.f.conns[i], &m));
         cr_assert_eq(m.cmd, CMD_SAY_NOTIFY);
-        cr_assert(fake_told_nothing(&t.f.conns[i]));
+        cr_assert(fake_told_nothing(&relay_rig.f.conns[i]));
     }
-    expect_close(first + (1ull << 32));
-    expect_close(1ull << 63);
-    expect_close(0);
-    expect_silence();
-    cr_assert_eq(t.f.metrics.stale_data, 3);
+    relay_rig_expect_close(first + (1ull << 32));
+    relay_rig_expect_close(1ull << 63);
+    relay_rig_expect_close(0);
+    relay_rig_expect_silence();
+    cr_assert_eq(relay_rig.f.metrics.stale_data, 3);
 }
 
 Test(relay, a_late_body_never_reaches_the_slots_next_client)
 {
-    world_up();
-    struct client *old = fake_connect(&t.f, 0);
-    const uint64_t session = login(old, 0);
+    relay_rig_world_up();
+    struct client *old = fake_connect(&relay_rig.f, 0);
+    const uint64_t session = relay_rig_login(old, 0);
     client_drop(old, CLIENT_END_RESET);
-    clients_reap(&t.f.all);
-    expect_close(session);
+    clients_reap(&relay_rig.f.all);
+    relay_rig_expect_close(session);
 
-    struct client *next = fake_connect(&t.f, 1);
+    struct client *next = fake_connect(&relay_rig.f, 1);
     fake_feed_request(next, CMD_LOGIN_REQ, 1);
-    const uint64_t fresh = expect_open();
+    const uint64_t fresh = relay_rig_expect_open();
     cr_assert_eq((uint32_t)fresh, (uint32_t)session, "the same slot");
     cr_assert_neq(fresh, session);
-    expect_data(fresh, 1);
+    relay_rig_expect_data(fresh, 1);
 
-    say_login(session);
-    say_close(session, PE_KICKED, "late");
-    cr_assert(fake_told_nothing(&t.f.conns[1]));
+    relay_rig_say_login(session);
+    relay_rig_say_close(session, PE_KICKED, "late");
+    cr_assert(fake_told_nothing(&relay_rig.f.conns[1]));
     cr_assert(!next->logged_in);
-    cr_assert_eq(t.f.metrics.stale_data, 1);
-    cr_assert_eq(t.f.metrics.stale_close, 1);
-    expect_close(session);
-    expect_silence();
+    cr_assert_eq(relay_rig.f.metrics.stale_data, 1);
+    cr_assert_eq(relay_rig.f.metrics.stale_close, 1);
+    relay_rig_expect_close(session);
+    relay_rig_expect_silence();
 }
 
 Test(relay, a_close_with_a_code_is_a_bye_with_its_reason)
 {
     struct message m;
 
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
-    const uint64_t session = login(c, 0);
-    say_close(session, PE_KICKED, "be nice");
-    cr_assert(fake_told(&t.f.conns[0], &m));
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
+    const uint64_t session = relay_rig_login(c, 0);
+    relay_rig_say_close(session, PE_KICKED, "be nice");
+    cr_assert(fake_told(&relay_rig.f.conns[0], &m));
     cr_assert_eq(m.cmd, CMD_BYE);
     cr_assert_eq(m.bye.code, PE_KICKED);
     cr_assert(span_equal(m.bye.reason, span_text("be nice")));
-    cr_assert(t.f.conns[0].finished);
-    cr_assert_eq(t.f.metrics.closed_world, 1);
-    expect_silence();
+    cr_assert(relay_rig.f.conns[0].finished);
+    cr_assert_eq(relay_rig.f.metrics.closed_world, 1);
+    relay_rig_expect_silence();
 }
 
 /* A whole frame whose body is none. */
@@ -365,12 +192,12 @@ static const uint8_t bad_frame[] = {0, 0, 0, 1, 0xc1};
 static uint64_t part(struct client *c, uint32_t i)
 {
     struct link_frame frame;
-    const uint64_t session = login(c, i);
+    const uint64_t session = relay_rig_login(c, i);
 
     fake_feed_request(c, CMD_MOVE_REQ, 2);
-    expect_data(session, 1);
+    relay_rig_expect_data(session, 1);
     fake_feed(c, bad_frame, sizeof(bad_frame));
-    cr_assert(fake_link_told(&t.world, &frame));
+    cr_assert(fake_link_told(&relay_rig.world, &frame));
     cr_assert_eq(frame.kind, LINK_CLOSE);
     cr_assert_eq(frame.session, session);
     cr_assert_eq(frame.code, PE_BAD_FRAME, "an answer is wanted");
@@ -381,197 +208,197 @@ Test(relay, a_bye_for_a_bad_frame_comes_behind_the_answers_in_flight)
 {
     struct message m;
 
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
     const uint64_t session = part(c, 0);
     fake_feed_request(c, CMD_MOVE_REQ, 3);
-    expect_silence();
-    cr_assert(!fake_told(&t.f.conns[0], &m), "no Bye yet");
-    say_moved(session, 2);
-    cr_assert(fake_told(&t.f.conns[0], &m));
+    relay_rig_expect_silence();
+    cr_assert(!fake_told(&relay_rig.f.conns[0], &m), "no Bye yet");
+    relay_rig_say_moved(session, 2);
+    cr_assert(fake_told(&relay_rig.f.conns[0], &m));
     cr_assert_eq(m.cmd, CMD_MOVE_RESP);
-    say_close(session, 0, "");
-    cr_assert(fake_told(&t.f.conns[0], &m));
+    relay_rig_say_close(session, 0, "");
+    cr_assert(fake_told(&relay_rig.f.conns[0], &m));
     cr_assert_eq(m.cmd, CMD_BYE);
     cr_assert_eq(m.bye.code, PE_BAD_FRAME);
-    cr_assert_eq(t.r.sessions, 0);
-    cr_assert_eq(t.f.metrics.closed_bad_frame, 1);
-    expect_silence();
+    cr_assert_eq(relay_rig.r.sessions, 0);
+    cr_assert_eq(relay_rig.f.metrics.closed_bad_frame, 1);
+    relay_rig_expect_silence();
 }
 
 Test(relay, a_bye_does_not_wait_for_ever_for_answers_nor_for_a_world_that_is_lost)
 {
     struct message m;
 
-    world_up();
-    struct client *c = fake_connect(&t.f, 0), *other = fake_connect(&t.f, 1);
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0), *other = fake_connect(&relay_rig.f, 1);
     const uint64_t session = part(c, 0);
-    clients_step(&t.f.all, CLIENT_PART_MS / 2);
-    cr_assert(!fake_told(&t.f.conns[0], &m));
-    clients_step(&t.f.all, CLIENT_PART_MS);
-    cr_assert(fake_told(&t.f.conns[0], &m) && m.cmd == CMD_BYE);
-    expect_close(session);
+    clients_step(&relay_rig.f.all, CLIENT_PART_MS / 2);
+    cr_assert(!fake_told(&relay_rig.f.conns[0], &m));
+    clients_step(&relay_rig.f.all, CLIENT_PART_MS);
+    cr_assert(fake_told(&relay_rig.f.conns[0], &m) && m.cmd == CMD_BYE);
+    relay_rig_expect_close(session);
 
     part(other, 1);
-    world_down();
-    cr_assert(fake_told(&t.f.conns[1], &m) && m.cmd == CMD_BYE);
+    relay_rig_world_down();
+    cr_assert(fake_told(&relay_rig.f.conns[1], &m) && m.cmd == CMD_BYE);
 }
 
 Test(relay, a_session_that_the_world_does_not_know_is_opened_anew)
 {
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
-    const uint64_t session = login(c, 0);
-    say_close(session, 0, "");
-    cr_assert(fake_told_error(&t.f.conns[0], PE_NOT_LOGGED_IN, 0, 0));
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
+    const uint64_t session = relay_rig_login(c, 0);
+    relay_rig_say_close(session, 0, "");
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_NOT_LOGGED_IN, 0, 0));
     cr_assert_eq(c->state, CLIENT_OPEN);
     cr_assert(!c->logged_in);
-    cr_assert_eq(t.f.metrics.unknown_sessions, 1);
-    expect_silence();
+    cr_assert_eq(relay_rig.f.metrics.unknown_sessions, 1);
+    relay_rig_expect_silence();
 
     fake_feed_request(c, CMD_LOGIN_REQ, 2);
-    const uint64_t fresh = expect_open();
+    const uint64_t fresh = relay_rig_expect_open();
     cr_assert_neq(fresh, session);
-    expect_data(fresh, 1);
+    relay_rig_expect_data(fresh, 1);
 }
 
 Test(relay, who_was_not_logged_in_is_not_told_of_an_unknown_session)
 {
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
     fake_feed_request(c, CMD_ENTER_REQ, 1);
-    say_close(expect_open(), 0, "");
-    cr_assert(fake_told_nothing(&t.f.conns[0]));
+    relay_rig_say_close(relay_rig_expect_open(), 0, "");
+    cr_assert(fake_told_nothing(&relay_rig.f.conns[0]));
 }
 
 /* --- the world goes and comes -------------------------------------------------------------- */
 
 Test(relay, a_lost_world_is_told_to_every_client_and_its_return_to_those_logged_in)
 {
-    world_up();
-    struct client *in = fake_connect(&t.f, 0), *out = fake_connect(&t.f, 1);
-    const uint64_t session = login(in, 0);
-    world_down();
+    relay_rig_world_up();
+    struct client *in = fake_connect(&relay_rig.f, 0), *out = fake_connect(&relay_rig.f, 1);
+    const uint64_t session = relay_rig_login(in, 0);
+    relay_rig_world_down();
     for (uint32_t i = 0; i < 2; i++) {
-        cr_assert(fake_told_error(&t.f.conns[i], PE_UNAVAILABLE, 0, 0));
-        cr_assert(fake_told_nothing(&t.f.conns[i]));
+        cr_assert(fake_told_error(&relay_rig.f.conns[i], PE_UNAVAILABLE, 0, 0));
+        cr_assert(fake_told_nothing(&relay_rig.f.conns[i]));
     }
-    cr_assert_eq(t.f.metrics.told_unavailable, 2);
-    cr_assert_eq(t.r.sessions, 0);
+    cr_assert_eq(relay_rig.f.metrics.told_unavailable, 2);
+    cr_assert_eq(relay_rig.r.sessions, 0);
 
     fake_feed_request(in, CMD_MOVE_REQ, 5);
-    cr_assert(fake_told_error(&t.f.conns[0], PE_UNAVAILABLE, 5, CMD_MOVE_REQ));
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_UNAVAILABLE, 5, CMD_MOVE_REQ));
 
-    world_up();
-    cr_assert(fake_told_error(&t.f.conns[0], PE_NOT_LOGGED_IN, 0, 0));
-    cr_assert(fake_told_nothing(&t.f.conns[0]));
-    cr_assert(fake_told_nothing(&t.f.conns[1]));
-    cr_assert_eq(t.f.metrics.told_login, 1);
+    relay_rig_world_up();
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_NOT_LOGGED_IN, 0, 0));
+    cr_assert(fake_told_nothing(&relay_rig.f.conns[0]));
+    cr_assert(fake_told_nothing(&relay_rig.f.conns[1]));
+    cr_assert_eq(relay_rig.f.metrics.told_login, 1);
     cr_assert(!in->logged_in);
-    expect_silence();
+    relay_rig_expect_silence();
 
     fake_feed_request(in, CMD_LOGIN_REQ, 6);
-    const uint64_t fresh = expect_open();
+    const uint64_t fresh = relay_rig_expect_open();
     cr_assert_neq(fresh, session);
-    expect_data(fresh, 1);
+    relay_rig_expect_data(fresh, 1);
     cr_assert_eq(in->state, CLIENT_OPEN);
     cr_assert_eq(out->state, CLIENT_OPEN);
 }
 
 Test(relay, a_second_loss_tells_only_13_to_who_has_not_logged_in_again)
 {
-    world_up();
-    login(fake_connect(&t.f, 0), 0);
-    world_down();
-    world_up();
-    world_down();
-    world_up();
-    cr_assert(fake_told_error(&t.f.conns[0], PE_UNAVAILABLE, 0, 0));
-    cr_assert(fake_told_error(&t.f.conns[0], PE_NOT_LOGGED_IN, 0, 0));
-    cr_assert(fake_told_error(&t.f.conns[0], PE_UNAVAILABLE, 0, 0));
-    cr_assert(fake_told_nothing(&t.f.conns[0]));
+    relay_rig_world_up();
+    relay_rig_login(fake_connect(&relay_rig.f, 0), 0);
+    relay_rig_world_down();
+    relay_rig_world_up();
+    relay_rig_world_down();
+    relay_rig_world_up();
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_UNAVAILABLE, 0, 0));
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_NOT_LOGGED_IN, 0, 0));
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_UNAVAILABLE, 0, 0));
+    cr_assert(fake_told_nothing(&relay_rig.f.conns[0]));
 }
 
 Test(relay, ids_of_the_lost_link_are_stale_on_the_next)
 {
-    world_up();
-    const uint64_t session = login(fake_connect(&t.f, 0), 0);
-    world_down();
-    world_up();
-    t.f.conns[0].read = t.f.conns[0].len;
-    say_moved(session, 9);
-    cr_assert(fake_told_nothing(&t.f.conns[0]));
-    expect_close(session);
-    cr_assert_eq(t.f.metrics.stale_data, 1);
+    relay_rig_world_up();
+    const uint64_t session = relay_rig_login(fake_connect(&relay_rig.f, 0), 0);
+    relay_rig_world_down();
+    relay_rig_world_up();
+    relay_rig.f.conns[0].read = relay_rig.f.conns[0].len;
+    relay_rig_say_moved(session, 9);
+    cr_assert(fake_told_nothing(&relay_rig.f.conns[0]));
+    relay_rig_expect_close(session);
+    cr_assert_eq(relay_rig.f.metrics.stale_data, 1);
 }
 
 Test(relay, a_full_link_stops_all_reading_until_it_drains)
 {
-    world_up();
-    fake_connect(&t.f, 0);
-    fake_connect(&t.f, 1);
-    uplink_stream_ops.pressure(&t.u, true);
-    cr_assert(t.f.conns[0].paused);
-    cr_assert(t.f.conns[1].paused);
-    cr_assert_eq(t.f.metrics.link_pauses, 1);
-    uplink_stream_ops.pressure(&t.u, false);
-    cr_assert(!t.f.conns[0].paused);
-    cr_assert(!t.f.conns[1].paused);
+    relay_rig_world_up();
+    fake_connect(&relay_rig.f, 0);
+    fake_connect(&relay_rig.f, 1);
+    uplink_stream_ops.pressure(&relay_rig.u, true);
+    cr_assert(relay_rig.f.conns[0].paused);
+    cr_assert(relay_rig.f.conns[1].paused);
+    cr_assert_eq(relay_rig.f.metrics.link_pauses, 1);
+    uplink_stream_ops.pressure(&relay_rig.u, false);
+    cr_assert(!relay_rig.f.conns[0].paused);
+    cr_assert(!relay_rig.f.conns[1].paused);
 }
 
 Test(relay, a_full_link_that_is_lost_lets_clients_be_read_again)
 {
-    world_up();
-    fake_connect(&t.f, 0);
-    uplink_stream_ops.pressure(&t.u, true);
-    world_down();
-    cr_assert(!t.f.conns[0].paused);
+    relay_rig_world_up();
+    fake_connect(&relay_rig.f, 0);
+    uplink_stream_ops.pressure(&relay_rig.u, true);
+    relay_rig_world_down();
+    cr_assert(!relay_rig.f.conns[0].paused);
 }
 
 Test(relay, past_the_links_hard_limit_requests_are_unavailable_and_the_loss_is_told)
 {
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
-    login(c, 0);
-    t.world.hard = t.world.queued + 1;
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
+    relay_rig_login(c, 0);
+    relay_rig.world.hard = relay_rig.world.queued + 1;
     fake_feed_request(c, CMD_MOVE_REQ, 2);
     fake_feed_request(c, CMD_MOVE_REQ, 3);
-    cr_assert(fake_told_error(&t.f.conns[0], PE_UNAVAILABLE, 3, CMD_MOVE_REQ));
-    step();
-    cr_assert(fake_told_error(&t.f.conns[0], PE_UNAVAILABLE, 0, 0));
-    cr_assert_eq(t.f.metrics.down_queue, 1);
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_UNAVAILABLE, 3, CMD_MOVE_REQ));
+    relay_rig_step();
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_UNAVAILABLE, 0, 0));
+    cr_assert_eq(relay_rig.f.metrics.down_queue, 1);
 }
 
 Test(relay, a_client_past_its_hard_limit_ends_and_so_does_its_session)
 {
     struct message m;
 
-    world_up();
-    struct client *c = fake_connect(&t.f, 0);
-    const uint64_t session = login(c, 0);
-    t.f.all.limits.queue_hard = t.f.conns[0].queued + 80;
+    relay_rig_world_up();
+    struct client *c = fake_connect(&relay_rig.f, 0);
+    const uint64_t session = relay_rig_login(c, 0);
+    relay_rig.f.all.limits.queue_hard = relay_rig.f.conns[0].queued + 80;
     for (uint32_t i = 0; i < 5; i++)
-        say_moved(session, i);
-    expect_close(session);
-    cr_assert_eq(t.f.metrics.closed_queue, 1);
-    cr_assert(fake_told(&t.f.conns[0], &m));
-    cr_assert(fake_told(&t.f.conns[0], &m));
+        relay_rig_say_moved(session, i);
+    relay_rig_expect_close(session);
+    cr_assert_eq(relay_rig.f.metrics.closed_queue, 1);
+    cr_assert(fake_told(&relay_rig.f.conns[0], &m));
+    cr_assert(fake_told(&relay_rig.f.conns[0], &m));
     cr_assert_eq(m.cmd, CMD_MOVE_RESP);
-    cr_assert(fake_told_bye(&t.f.conns[0], PE_SLOW));
-    cr_assert_eq(t.f.metrics.stale_data, 2, "what comes after is stale");
+    cr_assert(fake_told_bye(&relay_rig.f.conns[0], PE_SLOW));
+    cr_assert_eq(relay_rig.f.metrics.stale_data, 2, "what comes after is stale");
 }
 
 Test(relay, the_login_deadline_begins_anew_when_the_world_is_back)
 {
-    struct client *c = fake_connect(&t.f, 0);
+    struct client *c = fake_connect(&relay_rig.f, 0);
 
-    t.f.all.limits.idle_ms = 0;
-    fake_pass(&t.f, 100000);
-    world_up();
-    fake_pass(&t.f, 30000);
+    relay_rig.f.all.limits.idle_ms = 0;
+    fake_pass(&relay_rig.f, 100000);
+    relay_rig_world_up();
+    fake_pass(&relay_rig.f, 30000);
     cr_assert_eq(c->state, CLIENT_OPEN);
-    fake_pass(&t.f, 200);
-    cr_assert_eq(t.f.metrics.closed_login, 1);
+    fake_pass(&relay_rig.f, 200);
+    cr_assert_eq(relay_rig.f.metrics.closed_login, 1);
 }
 
 Test(relay, cmd_is_read_in_every_form)
@@ -590,10 +417,10 @@ Test(relay, cmd_is_read_in_every_form)
 
 Test(relay, nothing_is_left_behind)
 {
-    world_up();
-    login(fake_connect(&t.f, 0), 0);
-    world_down();
-    teardown();
+    relay_rig_world_up();
+    relay_rig_login(fake_connect(&relay_rig.f, 0), 0);
+    relay_rig_world_down();
+    relay_rig_teardown();
     TEST_NO_LEAKS();
-    setup();
+    relay_rig_setup();
 }

@@ -64,20 +64,21 @@ static double place(struct world *w, struct session_ref who, bool asked, struct 
     return last->dir;
 }
 
-int cmd_enter(struct world *w, struct session_ref who, const struct message *m, struct mono now)
+/* Into the world: where it was last, or at a spawn of the scene; of no other one if that is asked
+ * for. 0, or a PE_*, and nothing is changed. */
+static int enter(struct world *w, struct session_ref who, uint32_t scene, bool asked,
+                 struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
     struct entity_birth birth = {
         .name = span_of(s->name, s->name_len),
         .session = who,
-        .scene = w->scenes.first,
+        .scene = scene,
         .now = now,
     };
     double dir;
     int err;
 
-    if (m->enter_req.has_scene && !scenes_find(&w->scenes, m->enter_req.scene, &birth.scene))
-        return PE_NO_SUCH_SCENE;
     if (w->entities.alive_count == w->entities.max || w->entities.slots.live == w->entities.cap) {
         w->metrics.entities_full++;
         w->reason = "the world is full: entities";
@@ -92,7 +93,7 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
     if (err != 0)
         return err;
 
-    dir = place(w, who, m->enter_req.has_scene, &birth);
+    dir = place(w, who, asked, &birth);
     err = entities_add(&w->entities, &birth, &s->entity);
     ASSERT(err == 0); /* there was a place */
     w->entities.dir[s->entity.slot] = dir;
@@ -103,11 +104,34 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
     sight_watch(&w->sight, s->entity.slot);
     pause_enter(w, s);
     teleport_enter(w, s->entity.slot);
-
-    cmd_enter_tell(w, s, m->seq);
     log_often(LOG_INFO, "world #%u \"%.*s\" entered (%.1f, %.1f) session=%" PRIu64 " peer=%s",
               birth.id, (int)s->name_len, s->name, birth.x, birth.y, s->sid, s->peer);
     return 0;
+}
+
+int cmd_enter(struct world *w, struct session_ref who, const struct message *m, struct mono now)
+{
+    const struct session *s = &w->sessions.list[who.slot];
+    uint32_t scene = w->scenes.first;
+    int err;
+
+    if (m->enter_req.has_scene && !scenes_find(&w->scenes, m->enter_req.scene, &scene))
+        return PE_NO_SUCH_SCENE;
+    err = enter(w, who, scene, m->enter_req.has_scene, now);
+    if (err != 0)
+        return err;
+    cmd_bind_note(w, s);
+    cmd_enter_tell(w, s, m->seq);
+    return 0;
+}
+
+int cmd_enter_again(struct world *w, struct session_ref who, struct mono now)
+{
+    int err = enter(w, who, w->scenes.first, false, now);
+
+    if (err == 0)
+        cmd_enter_tell(w, &w->sessions.list[who.slot], 0);
+    return err;
 }
 
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
@@ -152,6 +176,7 @@ int cmd_leave(struct world *w, struct session_ref who, const struct message *m, 
     struct message answer = {.cmd = CMD_LEAVE_RESP, .seq = m->seq};
 
     cmd_enter_undo(w, s, now);
+    cmd_bind_note(w, s);
     router_answer(w, s, &answer);
     return 0;
 }

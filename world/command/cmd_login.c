@@ -38,6 +38,7 @@ static void login_done(struct world *w, struct session_ref who, int err, struct 
     }
     s->state = SESSION_LOGGED;
     cmd_resume_key(w, s);
+    cmd_bind_note(w, s);
     w->metrics.logins++;
 
     answer.login_resp.id = s->next_id;

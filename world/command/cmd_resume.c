@@ -70,9 +70,8 @@ static void take_entity(struct world *w, struct session_ref who, struct entity_r
     pause_enter(w, s);
 }
 
-/* All that `old` has goes to `who`, and it ends; its connection, if it has one, is told. */
-static void take_over(struct world *w, struct session_ref old, struct session_ref who,
-                      struct span name, struct mono now)
+void cmd_resume_take_over(struct world *w, struct session_ref old, struct session_ref who,
+                          struct span name, struct mono now)
 {
     struct session *from = &w->sessions.list[old.slot], *s = &w->sessions.list[who.slot];
     struct entity_ref entity = from->entity;
@@ -99,6 +98,17 @@ static void take_over(struct world *w, struct session_ref old, struct session_re
         take_entity(w, who, entity);
 }
 
+/* One under which it stands in the world, or is to enter. */
+static bool has_id(struct world *w, struct session *s, struct mono now)
+{
+    if (s->state != SESSION_LOGGED || s->next_id != 0 ||
+        id_pool_take(&w->ids, now, &s->next_id) == 0)
+        return true;
+    w->metrics.ids_full++;
+    w->reason = "the world is full: ids";
+    return false;
+}
+
 int cmd_resume(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
     struct message answer = {.cmd = CMD_LOGIN_RESP, .seq = m->seq};
@@ -114,8 +124,12 @@ int cmd_resume(struct world *w, struct session_ref who, const struct message *m,
         return PE_AUTH_FAILED;
     }
 
-    take_over(w, old, who, m->login_req.name, now);
+    if (!has_id(w, &w->sessions.list[old.slot], now))
+        return PE_UNAVAILABLE;
+
+    cmd_resume_take_over(w, old, who, m->login_req.name, now);
     cmd_resume_key(w, s);
+    cmd_bind_note(w, s);
     w->metrics.logins++;
 
     answer.login_resp.resumed = s->state == SESSION_INSIDE;

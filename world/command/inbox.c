@@ -140,6 +140,23 @@ static void take_open(struct world *w, struct link_ref link, const struct link_f
     }
 }
 
+/* Like an open, but for whom there is no room is not told Bye: its client logs in again. */
+static void take_bind(struct world *w, struct link_ref link, const struct link_frame *f,
+                      struct mono now)
+{
+    struct session_ref who;
+
+    if (w->sessions.slots.live == w->sessions.slots.cap) {
+        w->metrics.sessions_full++;
+        w->metrics.binds_refused++;
+        outbox_close(&w->outbox, link, f->session, 0, "the world is full: sessions");
+        return;
+    }
+    take_open(w, link, f, now);
+    if (sessions_by_sid(&w->sessions, link, f->session, &who))
+        cmd_bind(w, who, f->note, now);
+}
+
 static int take_data(struct world *w, struct link_ref link, const struct link_frame *f,
                      struct mono now)
 {
@@ -194,6 +211,9 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
     switch (f.kind) {
     case LINK_OPEN:
         take_open(w, link, &f, now);
+        return 0;
+    case LINK_BIND:
+        take_bind(w, link, &f, now);
         return 0;
     case LINK_DATA:
         return take_data(w, link, &f, now);

@@ -40,6 +40,9 @@ router_fn cmd_walk;
 
 /* EnterResp to a session whose entity is in the world: where it stands. `seq` 0: unasked. */
 void cmd_enter_tell(struct world *w, const struct session *s, uint32_t seq);
+/* In without having been asked: where it was last, or at a spawn. Told by an EnterResp of seq 0. 0,
+ * or a PE_*, and nothing is changed. */
+int cmd_enter_again(struct world *w, struct session_ref who, struct mono now) MUST_CHECK;
 /* LoginReq with a key: as a router_fn. */
 router_fn cmd_resume;
 /* The session's connection is lost, its entity is in the world: both wait for the resume window. */
@@ -48,5 +51,15 @@ void cmd_resume_wait(struct world *w, struct session_ref who, struct mono now);
 void cmd_resume_key(struct world *w, struct session *s);
 /* The session's key for a LoginResp: in `text`, or nothing. */
 struct span cmd_resume_text(const struct session *s, char text[RESUME_TEXT_BYTES]);
+/* All that `old`, a session with a name, has goes to `who`, which has none; `old` ends. Its own
+ * connection, if it still has one, gets its Bye. */
+void cmd_resume_take_over(struct world *w, struct session_ref old, struct session_ref who,
+                          struct span name, struct mono now);
+
+/* A gateway says whose session this was before the link was lost; it was opened just now. It goes
+ * on, or is closed with code 0, upon which the gateway has its client log in again. */
+void cmd_bind(struct world *w, struct session_ref who, struct span note, struct mono now);
+/* What the gateway is to keep of the session from now on. */
+void cmd_bind_note(struct world *w, const struct session *s);
 /* Take the session's entity out of the world, if it is there. */
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now);

@@ -1,6 +1,10 @@
 /* world/session/resume.c: see the header. */
 #include "world/session/resume.h"
 
+#include <string.h>
+
+_Static_assert(RESUME_NOTE_MAX <= LINK_NOTE_MAX, "a note fits the link");
+
 void resume_text(const uint8_t key[SESSION_KEY_BYTES], char out[RESUME_TEXT_BYTES])
 {
     static const char digits[] = "0123456789abcdef";
@@ -56,5 +60,38 @@ bool resume_due(const struct sessions *s, struct mono now, struct session_ref *o
     if (slot == SLOTS_NONE || clock_since(now, s->list[slot].until) < 0)
         return false;
     *out = (struct session_ref){slot, s->slots.gen[slot]};
+    return true;
+}
+
+/* --- notes ------------------------------------------------------------------------------------ */
+
+#define NOTE_VERSION 1
+#define NOTE_INSIDE  1
+#define NOTE_KEY     2
+
+size_t resume_note_write(const struct session *s, uint8_t out[RESUME_NOTE_MAX])
+{
+    ASSERT(s->name_len > 0);
+    memset(out, 0, RESUME_NOTE_HEAD);
+    out[0] = NOTE_VERSION;
+    out[1] =
+        (uint8_t)((s->state == SESSION_INSIDE ? NOTE_INSIDE : 0) | (s->has_key ? NOTE_KEY : 0));
+    if (s->has_key)
+        memcpy(out + 2, s->key, SESSION_KEY_BYTES);
+    memcpy(out + RESUME_NOTE_HEAD, s->name, s->name_len);
+    return RESUME_NOTE_HEAD + (size_t)s->name_len;
+}
+
+bool resume_note_read(struct span note, struct resume_note *out)
+{
+    if (note.n <= RESUME_NOTE_HEAD || note.n > RESUME_NOTE_MAX || note.p[0] != NOTE_VERSION ||
+        note.p[1] > (NOTE_INSIDE | NOTE_KEY))
+        return false;
+    *out = (struct resume_note){
+        .inside = (note.p[1] & NOTE_INSIDE) != 0,
+        .has_key = (note.p[1] & NOTE_KEY) != 0,
+        .name = span_of(note.p + RESUME_NOTE_HEAD, note.n - RESUME_NOTE_HEAD),
+    };
+    memcpy(out->key, note.p + 2, SESSION_KEY_BYTES);
     return true;
 }

@@ -46,6 +46,7 @@ struct session {
     uint8_t name_len; /* 0: none */
     char name[PROTO_NAME_MAX];
     bool has_key;
+    bool bound_key, bound_inside;   /* bound, and asked of the store: it will have the key, enter */
     uint8_t key[SESSION_KEY_BYTES]; /* where has_key; a secret */
     struct mono until;              /* where WAITING */
     char peer[48];                  /* address for the log, NUL-terminated, cut to fit */
