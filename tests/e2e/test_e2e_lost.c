@@ -47,20 +47,20 @@ static void company_must_wait(struct company *c)
     }
 }
 
-/* Who had been logged in is told 4, the stranger nothing; all can log in on the connection that
- * they have, and see each other. */
+/* Who was inside is put there again, who was logged in is logged in and told nothing, the stranger
+ * is one; all go on by the connection that they have, and see each other. */
 static void company_must_go_on(struct company *c)
 {
     struct raw_client *each[] = {&c->inside, &c->logged, &c->stranger};
-    static const char *const names[] = {"inside", "logged", "stranger"};
 
-    raw_must_be_told(&c->inside, PE_NOT_LOGGED_IN);
-    raw_must_be_told(&c->logged, PE_NOT_LOGGED_IN);
-    raw_must_fail(&c->inside, raw_nil(&c->inside, CMD_ENTER_REQ), PE_NOT_LOGGED_IN);
-    for (size_t i = 0; i < ARRAY_LEN(each); i++)
-        raw_must(each[i], raw_login(each[i], names[i]), CMD_LOGIN_RESP);
-    for (size_t i = 0; i < ARRAY_LEN(each); i++)
-        raw_must(each[i], raw_nil(each[i], CMD_ENTER_REQ), CMD_ENTER_RESP);
+    cr_assert_eq(raw_await(&c->inside, CMD_ENTER_RESP)->seq, 0u);
+    raw_must_fail(&c->inside, raw_nil(&c->inside, CMD_ENTER_REQ), PE_ALREADY_IN_WORLD);
+    raw_must_fail(&c->logged, raw_login(&c->logged, "logged"), PE_ALREADY_LOGGED_IN);
+    raw_must_fail(&c->stranger, raw_nil(&c->stranger, CMD_ENTER_REQ), PE_NOT_LOGGED_IN);
+    raw_must_fail(&c->stranger, raw_login(&c->stranger, "inside"), PE_NAME_IN_USE);
+    raw_must(&c->stranger, raw_login(&c->stranger, "stranger"), CMD_LOGIN_RESP);
+    raw_must(&c->logged, raw_nil(&c->logged, CMD_ENTER_REQ), CMD_ENTER_RESP);
+    raw_must(&c->stranger, raw_nil(&c->stranger, CMD_ENTER_REQ), CMD_ENTER_RESP);
     for (size_t i = 0; i < ARRAY_LEN(each); i++) {
         for (uint32_t seen = 0; seen < 2;)
             seen += raw_await(each[i], CMD_AOI_ADD)->aoi_add.count;
@@ -84,13 +84,13 @@ static void world_ends_and_comes_back(void (*end)(struct process *))
     pair_end(&pair);
 }
 
-Test(e2e_lost, clients_outlive_a_world_that_is_killed_and_log_in_again)
+Test(e2e_lost, clients_outlive_a_world_that_is_killed_and_are_put_into_the_next_one)
 {
     world_ends_and_comes_back(process_kill);
     TEST_NO_LEAKS();
 }
 
-Test(e2e_lost, clients_outlive_a_world_that_ends_and_log_in_again)
+Test(e2e_lost, clients_outlive_a_world_that_ends_and_are_put_into_the_next_one)
 {
     world_ends_and_comes_back(pair_end_one);
     TEST_NO_LEAKS();
@@ -128,14 +128,39 @@ Test(e2e_lost, a_world_that_dies_again_and_again_leaves_no_client_stuck)
         STAGE_UNTIL(&stage, a->told[PE_UNAVAILABLE] == i && b->told[PE_UNAVAILABLE] == i);
         process_restart(pair.world);
         process_await_addr(pair.world);
-        STAGE_UNTIL(&stage, a->told[PE_NOT_LOGGED_IN] == i && b->told[PE_NOT_LOGGED_IN] == i);
-        player_login(a, "a");
-        player_login(b, "b");
-        player_enter(a);
-        player_enter(b);
+        STAGE_UNTIL(&stage, a->got[CMD_ENTER_RESP] == 1 + i && b->got[CMD_ENTER_RESP] == 1 + i);
     }
+    cr_assert_eq(a->told[PE_NOT_LOGGED_IN] + b->told[PE_NOT_LOGGED_IN], 0u);
     cr_assert(!a->closed && !b->closed);
     stage_fini(&stage);
+    pair_end(&pair);
+    TEST_NO_LEAKS();
+}
+
+/* The name was taken by somebody at another gateway while the world was away for this one. */
+Test(e2e_lost, one_whose_name_was_taken_meanwhile_is_told_to_log_in_again)
+{
+    struct pair pair = pair_start(TOGETHER, NULL);
+    struct process *second = pair_gateway(pair.world->addr, NULL);
+    struct raw_client a, thief;
+
+    pair_await_link(second, 1);
+    raw_join(&a, pair.gateway->addr, "a");
+    raw_connect(&thief, second->addr);
+    raw_must_serve(&thief);
+    process_signal(pair.gateway, SIGSTOP); /* until the world gives it up */
+    process_await_log(pair.world, "gateway lost", 1);
+    raw_must(&thief, raw_login(&thief, "a"), CMD_LOGIN_RESP);
+    process_signal(pair.gateway, SIGCONT);
+    raw_must_be_told(&a, PE_UNAVAILABLE);
+    pair_await_link(pair.gateway, 2);
+    raw_must_be_told(&a, PE_NOT_LOGGED_IN);
+    raw_must_fail(&a, raw_login(&a, "a"), PE_NAME_IN_USE);
+    raw_must(&a, raw_login(&a, "b"), CMD_LOGIN_RESP);
+    raw_must(&a, raw_nil(&a, CMD_ENTER_REQ), CMD_ENTER_RESP);
+    raw_close(&a);
+    raw_close(&thief);
+    pair_end_one(second);
     pair_end(&pair);
     TEST_NO_LEAKS();
 }
@@ -212,6 +237,36 @@ Test(e2e_lost, a_killed_gateways_clients_leave_the_world_and_their_names_are_fre
     hear_each_other(a, b);
     hear_each_other(c, stays);
     cr_assert_not(stays->closed);
+    pair_end_one(second);
+    stage_fini(&stage);
+    pair_end(&pair);
+    TEST_NO_LEAKS();
+}
+
+/* The link alone broke: within the window nobody else notices. */
+Test(e2e_lost, who_waits_for_its_gateway_goes_on_where_it_was)
+{
+    struct pair pair = pair_start(PROCESS_ARGS("-spawn", "0,0,0", "-resume-window", "30s"), NULL);
+    struct process *second = pair_gateway(pair.world->addr, NULL);
+    struct stage stage;
+
+    pair_await_link(second, 1);
+    stage_init(&stage);
+    struct player *stays = stage_join(&stage, second->addr, "stays");
+    struct player *a = stage_join(&stage, pair.gateway->addr, "a");
+    player_move(a, 0.25, 0);
+    STAGE_UNTIL(&stage, player_sees(stays, a));
+    uint32_t id = a->facts->id, events = stays->n_events;
+    process_signal(pair.gateway, SIGSTOP);
+    process_await_log(pair.world, "gateway lost", 1);
+    process_signal(pair.gateway, SIGCONT);
+    STAGE_UNTIL(&stage, a->got[CMD_ENTER_RESP] == 2);
+    cr_assert_eq(a->facts->id, id);
+    cr_assert_eq(a->facts->x, 0.25);
+    STAGE_UNTIL(&stage, player_sees(a, stays));
+    hear_each_other(a, stays);
+    cr_assert_eq(player_events(stays, events, STAGE_ADD, id), 0u);
+    cr_assert_eq(player_events(stays, events, STAGE_REMOVE, id), 0u);
     pair_end_one(second);
     stage_fini(&stage);
     pair_end(&pair);
