@@ -15,10 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#define TURN_MAX 256                   /* requests taken before answers go out */
-#define IDLE_NS  (10 * CLOCK_NS_PER_S) /* a thread with nothing to do looks up */
-#define JOIN_S   2                     /* a database that hangs does not hold up the end for ever */
+#define TURN_MAX 256                     /* requests taken before answers go out */
+#define IDLE_NS  (10 * CLOCK_NS_PER_S)   /* a thread with nothing to do looks up */
+#define JOIN_NS  (500 * CLOCK_NS_PER_MS) /* for the trip at hand, at the end */
 
 enum request_kind { REQUEST_SAVE, REQUEST_LOAD };
 
@@ -381,12 +382,11 @@ int store_worker_create(struct loop *l, const struct store_worker_config *c,
 /* False: it hangs in its database. */
 static bool stop_thread(struct store_worker *w)
 {
-    struct timespec t;
+    struct mono until = clock_add(clock_mono(), JOIN_NS);
+    struct timespec t = {(time_t)(until.ns / CLOCK_NS_PER_S), (long)(until.ns % CLOCK_NS_PER_S)};
 
     atomic_store(&w->stop, true);
     wake(w, WAKE_LOADS);
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += JOIN_S;
     return pthread_clockjoin_np(w->thread, NULL, CLOCK_MONOTONIC, &t) == 0;
 }
 
@@ -397,8 +397,9 @@ void store_worker_destroy(struct store_worker *w)
     if (!w)
         return;
     if (w->running && !stop_thread(w)) {
-        log_line(LOG_WARN, "store does not end; left to the end of the process");
-        return;
+        /* As with a kill: what is committed is safe. */
+        log_line(LOG_WARN, "store does not end: ending without it");
+        _exit(EXIT_FAILURE);
     }
     w->config.db->close(w->config.db_arg);
     while (w->answers.slots && store_ring_peek(&w->answers, &a)) {

@@ -40,7 +40,8 @@ struct store_worker;
 /* E_NOMEM, E_IO. */
 int store_worker_create(struct loop *l, const struct store_worker_config *c,
                         struct store_worker **out) MUST_CHECK;
-/* Stops after the trip at hand; what is not stored by then is lost. NULL is fine. */
+/* Stops after the trip at hand; what is not stored by then is lost. Where the database hangs the
+ * process ends here, with status 1. NULL is fine. */
 void store_worker_destroy(struct store_worker *w);
 
 /* For the core; the arg is the worker. */
