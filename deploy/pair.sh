@@ -49,6 +49,19 @@ pair_free() {
                                              END { exit !hit }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
+# pair_store BIN DIR: print a store in DIR for -store; none where this program has no SQLite, or
+# where another world has that one.
+pair_store() {
+    mkdir -p "$2"
+    if ! "$1/aegis" -version | grep -q '^sqlite [0-9]'; then
+        echo none
+    elif [ -e "$2/world.db" ] && ! flock -n "$2/world.db" true 2>/dev/null; then
+        echo none
+    else
+        echo "sqlite:$2/world.db"
+    fi
+}
+
 # pair_start BIN DIR WORLD_LISTEN GATEWAY_LISTEN [WORLD FLAGS...]: both listen when it returns.
 # Sets world_pid, world_addr, gateway_pid, gateway_addr.
 pair_start() {

@@ -8,7 +8,8 @@
 # Starts a world, a gateway and wandering bots, prints a line a second, and ends all of it on Ctrl-C,
 # SIGTERM, SIGHUP, when nobody can read its lines any more, or when the make that called it was told
 # to end.
-# May touch: the three programs it started, their logs in DIR.
+# Characters are kept in DIR/state, so that who comes back stands where it went.
+# May touch: the three programs it started, their logs and the store in DIR.
 # On trouble: the end of the log of the process that died, and exit status 1.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -52,7 +53,8 @@ told_to_end() {
     return 1
 }
 
-pair_start "$bin" "$dir" "$(port 19002)" "$(port 19001)" -status 1s
+pair_start "$bin" "$dir" "$(port 19002)" "$(port 19001)" -status 1s \
+    -store "$(pair_store "$bin" "$dir/state")"
 pair_spawn "$dir/bot.log" "$bin/bot" -mode=wander -n "$bots" -addr "$gateway_addr"
 bot_pid=$pair_pid
 

@@ -65,7 +65,7 @@ admin() {
     sed -n 's/.*admin on .*:\([0-9]*\)$/\1/p' "$1" | head -n 1
 }
 pair_spawn "$dir/world.log" "$bin/aegis" -role=world -config deploy/config/world.conf \
-    -listen 127.0.0.1:0 -admin 127.0.0.1:0
+    -listen 127.0.0.1:0 -admin 127.0.0.1:0 -store "$(pair_store "$bin" "$dir")"
 world_pid=$pair_pid
 world_addr=$(pair_address "$dir/world.log" "$world_pid") || world_addr=
 check "config: a world starts with world.conf" [ -n "$world_addr" ]

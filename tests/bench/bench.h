@@ -14,6 +14,7 @@ struct bench_args {
     uint64_t ticks;    /* measured */
     double move_share; /* of all, that move */
     const char *workload;
+    const char *store; /* of the world, as -store says it */
     uint64_t seed;
     uint64_t runs;    /* of each program */
     const char *only; /* of the programs beside ours, those with this in their names */

@@ -17,16 +17,16 @@ static void report(const struct bench_args *a, const struct world *w, double ns,
     double events = (double)w->phase_ns[PHASE_EVENTS].sum / ticks;
     double fanout = (double)w->phase_ns[PHASE_FANOUT].sum / ticks;
     const char *fmt =
-        a->json
-            ? "{\"bench\":\"tick\",\"workload\":\"%s\",\"n\":%llu,\"neighbours\":%g,"
-              "\"ns_per_moved_entity\":%.1f,\"ns_per_staying_pair\":%.2f,\"grid_ns\":%.1f,"
-              "\"sight_ns\":%.1f,\"events_ns\":%.1f,\"fanout_ns\":%.1f,\"bytes_per_viewer\":%.1f}\n"
-            : "tick %-8s n=%-6llu K=%-4g %8.1f ns/moved %6.2f ns/pair  (grid %.0f sight %.0f "
-              "events %.0f fanout %.0f) %7.1f bytes/viewer\n";
+        a->json ? "{\"bench\":\"tick\",\"workload\":\"%s\",\"n\":%llu,\"neighbours\":%g,"
+                  "\"ns_per_moved_entity\":%.1f,\"ns_per_staying_pair\":%.2f,\"grid_ns\":%.1f,"
+                  "\"sight_ns\":%.1f,\"events_ns\":%.1f,\"fanout_ns\":%.1f,\"bytes_per_viewer\":%."
+                  "1f,\"saves\":%llu}\n"
+                : "tick %-8s n=%-6llu K=%-4g %8.1f ns/moved %6.2f ns/pair  (grid %.0f sight %.0f "
+                  "events %.0f fanout %.0f) %7.1f bytes/viewer %llu saves\n";
 
     printf(fmt, a->workload, (unsigned long long)a->n, a->neighbours, ns / n,
            staying > 0 ? ns / staying : 0, grid / n, sight / n, events / n, fanout / n,
-           (double)bytes / ticks / (double)a->n);
+           (double)bytes / ticks / (double)a->n, (unsigned long long)w->metrics.saves);
 }
 
 int bench_tick(const struct bench_args *a)
@@ -36,6 +36,7 @@ int bench_tick(const struct bench_args *a)
     double *ns = calloc(a->ticks, sizeof(*ns));
     enum workload_kind kind;
     struct workload load;
+    struct world_config c;
     struct core_rig rig;
     struct world *w;
 
@@ -45,7 +46,8 @@ int bench_tick(const struct bench_args *a)
         return 2;
     }
     workload_init(&load, kind, n, a->neighbours, a->seed);
-    core_rig_init(&rig, n, load.side, a->seed);
+    c = core_rig_config(n, load.side, a->seed);
+    core_rig_keep(&rig, &c, a->store);
     core_rig_populate(&rig, n);
     w = rig.world;
     for (uint64_t t = 0; t < WORKLOAD_WARM_UP + a->ticks; t++) {

@@ -82,6 +82,12 @@ void core_rig_populate(struct core_rig *r, uint32_t n)
         login.login_req.version = PROTO_VERSION;
         request(w, link, i, &login);
         request(w, link, i, &enter);
+        if (r->loop)
+            loop_turn(r->loop, 0);
+    }
+    while (w->entities.alive_count < n) { /* those whom the store answers later */
+        loop_turn(r->loop, CLOCK_NS_PER_MS);
+        core_rig_tick(r);
     }
 }
 
@@ -116,24 +122,38 @@ struct world_config core_rig_config(uint32_t entities, double side, uint64_t see
                              .max_entities = entities,
                              .max_pairs = 256u << 20,
                              .spawn = "line",
+                             .save_every_ns = 30 * CLOCK_NS_PER_S,
                              .seed = seed};
 
     c.bounds[2] = c.bounds[3] = side;
     return c;
 }
 
-void core_rig_open(struct core_rig *r, const struct world_config *c)
+void core_rig_keep(struct core_rig *r, const struct world_config *c, const char *store)
 {
     struct world_ops ops = {.drain = drain, .clock_ns = clock_ns, .arg = r};
     struct link_ref none;
     char why[256];
 
     *r = (struct core_rig){0};
+    if (storage_check_form(store, why, sizeof(why)) != 0 || loop_create(&r->loop) != 0 ||
+        storage_open(r->loop, store, 0, c->max_entities, &r->storage, why, sizeof(why)) != 0) {
+        fprintf(stderr, "bench: -store: %s\n", why);
+        exit(1);
+    }
+    ops.store = storage_door(r->storage);
     if (world_create(c, &ops, &r->world, why, sizeof(why)) == 0 &&
-        inbox_link_up(r->world, span_text("bench"), (struct mono){0}, &r->link, &none) == 0)
+        inbox_link_up(r->world, span_text("bench"), (struct mono){0}, &r->link, &none) == 0) {
+        storage_serve(r->storage, r->world);
         return;
+    }
     fprintf(stderr, "bench: %s\n", why);
     exit(1);
+}
+
+void core_rig_open(struct core_rig *r, const struct world_config *c)
+{
+    core_rig_keep(r, c, "none");
 }
 
 void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t seed)
@@ -145,8 +165,10 @@ void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t 
 
 void core_rig_fini(struct core_rig *r)
 {
+    storage_close(r->storage);
     world_destroy(r->world);
-    r->world = NULL;
+    loop_destroy(r->loop);
+    *r = (struct core_rig){0};
 }
 
 void core_rig_tick(struct core_rig *r)

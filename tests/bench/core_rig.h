@@ -1,17 +1,20 @@
 /* tests/bench/core_rig.h: a world with its sessions, driven as the edge drives it, but for places:
  * they are set in the entity arrays, since requests are not what is measured.
- * The outbox is drained to nowhere. May touch: the core.
+ * The outbox is drained to nowhere. May touch: the core, world/edge/storage.
  * On trouble: one line on standard error and exit 1.
  */
 #pragma once
 
 #include "tests/bench/workload.h"
+#include "world/edge/storage.h"
 #include "world/world.h"
 
 struct core_rig {
     struct world *world;
     struct link_ref link;
-    uint64_t bytes; /* drained so far */
+    struct loop *loop;       /* the store answers in it; NULL: there is none */
+    struct storage *storage; /* NULL: there is none */
+    uint64_t bytes;          /* drained so far */
     /* Looks at what is drained, whole link frames; may be NULL. */
     void (*look)(void *arg, struct span frames);
     void *look_arg;
@@ -22,6 +25,8 @@ struct world_config core_rig_config(uint32_t entities, double side, uint64_t see
 /* Nobody is in it yet; `r` stays where it is. */
 void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t seed);
 void core_rig_open(struct core_rig *r, const struct world_config *c);
+/* The same with a store, as -store says it. */
+void core_rig_keep(struct core_rig *r, const struct world_config *c, const char *store);
 void core_rig_fini(struct core_rig *r);
 /* `n` sessions log in and enter. */
 void core_rig_populate(struct core_rig *r, uint32_t n);
