@@ -216,6 +216,13 @@ _test: test-programs
 	@TEST_PROGRAMS="$(TEST_PROGRAMS)" FUZZ_PROGRAMS="$(FUZZ_PROGRAMS)" FUZZ_RUNS=$(FUZZ_RUNS) \
 	 exec sh tests/run.sh $(BIN) $(BUILD)
 
+.PHONY: test-js _test_js
+test-js:  ## the JavaScript client against the golden vectors and a running world (Node, npm)
+	@$(INSTALL_DEPS) build js
+	+@$(again) _test_js
+_test_js: all
+	@AEGIS_BIN=$(abspath $(BIN)) exec sh tests/run-js.sh
+
 .PHONY: bench _bench
 bench:  ## run every benchmark once, short (bin/bench NAME -help for one of them)
 	@$(INSTALL_DEPS) build

@@ -1,7 +1,7 @@
 #!/bin/sh
 # deploy/install-deps.sh: install what is missing from Debian's packages.
 #
-#   deploy/install-deps.sh [build|test|lint]...     (default: build; test includes build)
+#   deploy/install-deps.sh [build|test|lint|js]...     (default: build; test includes build)
 #
 # Says nothing and needs nobody when all is there. Otherwise it says what it installs and why, as
 # root or through sudo. May touch: apt. Never: a package that is already there.
@@ -25,6 +25,8 @@ build|liburing-dev|many sends in one call (optional)
 test|libcriterion-dev|runs the unit tests
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
+js|nodejs|runs JavaScript
+js|npm|fetches its one dependency
 lint|clang-format|the form of the code
 lint|cppcheck|static checks
 lint|clang|a second opinion on warnings, and libFuzzer
@@ -39,9 +41,9 @@ die() {
 groups=
 for arg in "${@:-build}"; do
     case $arg in
-        build | lint) groups="$groups $arg" ;;
+        build | lint | js) groups="$groups $arg" ;;
         test) groups="$groups build test" ;;
-        *) die "unknown group '$arg': build, test or lint" ;;
+        *) die "unknown group '$arg': build, test, lint or js" ;;
     esac
 done
 
@@ -68,6 +70,8 @@ thing_is_there() {
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
         liburing-dev) pkg-config --exists liburing 2>/dev/null ;;
         python3) command -v python3 >/dev/null ;;
+        nodejs) command -v node >/dev/null ;;
+        npm) command -v npm >/dev/null ;;
         python3-msgpack) python3 -c 'import msgpack' 2>/dev/null ;;
         *) return 1 ;;
     esac
@@ -77,6 +81,10 @@ if command -v dpkg-query >/dev/null; then
     installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' 2>/dev/null |
         sed -n 's/^installed / /p' | tr -d '\n')" "
     is_there() {
+        case $1 in # other packagings of Node bring npm along
+            nodejs) command -v node >/dev/null && return ;;
+            npm) command -v npm >/dev/null && return ;;
+        esac
         for name in $(echo "$1" | tr , ' '); do
             case $installed in *" $name "*) return 0 ;; esac
         done
