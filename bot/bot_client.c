@@ -165,8 +165,10 @@ static void note_enter(struct bot_client_facts *f, const struct message *m)
     f->scene[n] = '\0';
     f->x = m->enter_resp.x;
     f->y = m->enter_resp.y;
-    if (m->seq != 0) /* who is put elsewhere goes on as it did */
+    if (m->seq != 0) { /* who is put elsewhere goes on as it did */
         f->dir = f->speed = 0;
+        f->walked = false;
+    }
     f->tick_ms = m->enter_resp.tick_ms;
     f->radius = m->enter_resp.radius;
     f->quantum = m->enter_resp.quantum;
@@ -179,6 +181,7 @@ static void note_move(struct bot_client_facts *f, const struct message *m,
     f->x = m->move_resp.x;
     f->y = m->move_resp.y;
     if (asked && asked->has_dir) {
+        f->walked = false;
         f->dir = fmod(asked->dir, BOT_TURN);
         if (f->dir < 0)
             f->dir += BOT_TURN;
@@ -217,6 +220,12 @@ static void note(struct bot_client *c, const struct message *m, const struct pen
         break;
     case CMD_MOVE_RESP:
         note_move(f, m, asked);
+        break;
+    case CMD_WALK_RESP:
+        f->x = m->walk_resp.x;
+        f->y = m->walk_resp.y;
+        f->speed = 0; /* once it is there */
+        f->walked = true;
         break;
     case CMD_MOVE_FAIL:
         f->x = m->move_fail.x;
@@ -442,6 +451,15 @@ int bot_client_move_with(struct bot_client *c, double x, double y, double dir, d
     m.move_req.dir = dir;
     m.move_req.has_speed = true;
     m.move_req.speed = speed;
+    return bot_client_send(c, &m);
+}
+
+int bot_client_walk(struct bot_client *c, double x, double y, bool path)
+{
+    struct message m = {.cmd = CMD_WALK_REQ};
+    m.walk_req.x = x;
+    m.walk_req.y = y;
+    m.walk_req.path = path;
     return bot_client_send(c, &m);
 }
 

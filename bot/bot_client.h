@@ -39,8 +39,9 @@ struct bot_client_facts {
     uint32_t id; /* of LoginResp, then of EnterResp */
     char name[PROTO_NAME_MAX + 1];
     char scene[PROTO_SCENE_MAX + 1]; /* of EnterResp */
-    double x, y;                     /* the place the server confirmed last */
+    double x, y;                     /* the place the server confirmed last; a walk's goal */
     double dir, speed;               /* as confirmed with it; radians, units a second */
+    bool walked;                     /* by the server since: where it looks is not known */
     uint32_t tick_ms;
     double radius, quantum, max_speed; /* of EnterResp */
     uint32_t error_code, error_cmd;    /* of the last ErrorNotify; 0: none on this connection */
@@ -79,6 +80,8 @@ int bot_client_leave(struct bot_client *c) MUST_CHECK;
 int bot_client_move(struct bot_client *c, double x, double y) MUST_CHECK;
 int bot_client_move_with(struct bot_client *c, double x, double y, double dir,
                          double speed) MUST_CHECK;
+/* The world walks it there; `path`: round what is in the way. */
+int bot_client_walk(struct bot_client *c, double x, double y, bool path) MUST_CHECK;
 int bot_client_say(struct bot_client *c, const char *text) MUST_CHECK;
 int bot_client_ping(struct bot_client *c) MUST_CHECK;
 /* Send bytes as they are: for peers that break the rules. No answer is expected. */

@@ -28,7 +28,10 @@ struct bot_config {
     double neighbours;          /* that each should see, where they gather */
     double hysteresis;          /* the world's, in units */
     uint64_t deaf, drip, churn; /* bots beside the n */
+    bool walk;                  /* by WalkReq */
     bool json;
+    /* Of the smoke mode: */
+    const char *scene; /* where somebody walks round a house; "": nobody does */
     /* Of the logins mode: */
     bool enter; /* each enters the world too */
 

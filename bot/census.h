@@ -15,6 +15,7 @@ struct census_body {
     uint32_t id;
     double x, y;        /* world units, exact */
     uint8_t dir, speed; /* as AoiMove would tell them */
+    bool walked;        /* the world turned it: its dir is not known */
     bool sure;          /* false: it may be gone without knowing it */
 };
 

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #define LOAD_PROGRESS_NS (1 * CLOCK_NS_PER_S)
+#define LOAD_WALK_TICKS  32                    /* where the world walks: what one step may take */
 #define LOAD_REST_NS     (5 * CLOCK_NS_PER_S)  /* from one rest to the next */
 #define LOAD_REST_TICKS  4                     /* after which views have to be exact */
 #define LOAD_LATE_TICKS  20                    /* more, until late counts as wrong */
@@ -144,6 +145,7 @@ static struct census_body body_of(const struct swarm_bot *b)
         .y = f->y,
         .dir = aoi_move_dir(f->dir),
         .speed = aoi_move_speed(f->speed, f->max_speed),
+        .walked = f->walked,
         .sure = !b->deaf,
     };
 }
@@ -214,7 +216,7 @@ static void rest_and_compare(struct load *l)
     swarm_rest(l->swarm, true);
     bool calm = wait_for(l, "resting", settled, LOAD_SETTLE_NS);
     if (calm) {
-        wait_for(l, "resting", NULL, LOAD_REST_TICKS * tick);
+        wait_for(l, "resting", NULL, (l->config->walk ? LOAD_WALK_TICKS : LOAD_REST_TICKS) * tick);
         swarm_touch(l->swarm);
         calm = wait_for(l, "resting", settled, LOAD_SETTLE_NS);
     }
@@ -395,6 +397,7 @@ static int set_up(struct load *l, const char *prefix, uint64_t seed)
         .prefix = prefix,
         .n = {(uint32_t)c->n, (uint32_t)c->deaf, (uint32_t)c->drip, (uint32_t)c->churn},
         .rate = c->rate,
+        .walk = c->walk,
         .login_rate = c->login_rate,
         .seed = seed,
         .timeout_ns = c->timeout_ns,

@@ -8,6 +8,7 @@
 
 #include "bot/bot_client.h"
 #include "bot/smoke_plan.h"
+#include "bot/stroll.h"
 #include "bot/walker.h"
 #include "common/clock.h"
 #include "common/err.h"
@@ -524,6 +525,9 @@ int smoke_run(const struct bot_config *config)
     int rc = set_up(&s);
 
     bool ok = rc == 0 ? play(&s) : fail(&s, "%s", err_text(rc));
+    if (ok && config->scene[0] != '\0')
+        ok = stroll_run(s.loop, s.reader, config->addr, config->scene, s.deadline, s.why,
+                        sizeof(s.why));
     for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++)
         bot_client_destroy(s.player[i].client);
     message_reader_destroy(s.reader);

@@ -41,6 +41,7 @@ struct swarm_config {
     const char *prefix; /* of the names, borrowed */
     uint32_t n[SWARM_KINDS];
     double rate;       /* moves a second of each */
+    bool walk;         /* as WalkReqs */
     double login_rate; /* logins a second of all; 0: off */
     uint64_t seed;
     int64_t timeout_ns; /* of connecting */

@@ -160,6 +160,10 @@ static void on_refused(struct swarm_bot *b, const struct message *m)
         else if (code == PE_NOT_IN_WORLD && b->state == SWARM_IN)
             start_over(b);
         break;
+    case CMD_WALK_REQ:
+        if (code == PE_NOT_IN_WORLD && b->state == SWARM_IN)
+            start_over(b);
+        break;
     case CMD_LEAVE_REQ:
         start_over(b);
         break;
@@ -203,7 +207,11 @@ static void on_message(void *arg, const struct message *m, const struct pending_
         swarm_delist(b->swarm, b);
         b->due = clock_add(clock_mono(), SWARM_QUIET_NS);
         break;
+    case CMD_MOVE_FAIL:
+        walker_refused(&b->walker, m->move_fail.x, m->move_fail.y);
+        break;
     case CMD_MOVE_RESP:
+    case CMD_WALK_RESP:
         n->moves_ok++;
         b->away = false;
         break;
@@ -262,7 +270,9 @@ void swarm_bot_move(struct swarm_bot *b, struct mono now)
     if (b->deaf || b->facts->held > 0)
         return;
     walker_wander(w, now);
-    if (bot_client_move_with(b->client, w->x, w->y, w->dir, w->speed) != 0) {
+    int rc = s->config.walk ? bot_client_walk(b->client, w->x, w->y, false)
+                            : bot_client_move_with(b->client, w->x, w->y, w->dir, w->speed);
+    if (rc != 0) {
         s->counted.moves_late++;
         walker_refused(w, b->facts->x, b->facts->y);
         return;

@@ -66,6 +66,10 @@ static void answer(struct fake_peer *p, const struct message *m)
         a.move_resp.x = p->x;
         a.move_resp.y = p->y;
         break;
+    case CMD_WALK_REQ:
+        a.walk_resp.x = m->walk_req.x;
+        a.walk_resp.y = m->walk_req.y;
+        break;
     case CMD_PING_REQ:
         a.ping.payload = m->ping.payload;
         break;

@@ -224,6 +224,23 @@ Test(bot_client, a_refused_move_puts_it_back_to_its_last_legal_place)
     end(&s);
 }
 
+Test(bot_client, a_walk_is_known_by_its_goal_until_a_move_says_where_it_looks)
+{
+    struct scene s;
+    begin_in_world(&s);
+    cr_assert_eq(bot_client_walk(s.client, 11, -2, true), 0);
+    run_answered(&s);
+    cr_assert_eq(s.last_cmd, CMD_WALK_RESP);
+    cr_assert(s.facts->x == 11 && s.facts->y == -2 && s.facts->speed == 0 && s.facts->walked);
+    cr_assert_eq(bot_client_move(s.client, 11, -2), 0);
+    run_answered(&s);
+    cr_assert(s.facts->walked);
+    cr_assert_eq(bot_client_move_with(s.client, 11, -2, 1, 2), 0);
+    run_answered(&s);
+    cr_assert_not(s.facts->walked);
+    end(&s);
+}
+
 Test(bot_client, an_unasked_not_logged_in_makes_it_log_in_anew_on_the_same_connection)
 {
     struct scene s;

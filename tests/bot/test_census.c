@@ -143,6 +143,9 @@ Test(census, direction_and_speed_are_compared)
     tell_one(&s.view, 2, "b", RADIUS, 0);
     s.second.dir = 1;
     DIFFERS(&s, "goes dir 1");
+    s.second.walked = true;
+    cr_assert_eq(check(&s, 0), 0, "whom the world walks, the world turns");
+    s.second.walked = false;
     s.second.dir = 0;
     s.second.speed = 255;
     DIFFERS(&s, "speed 255");
