@@ -30,6 +30,17 @@ static struct world_config fast(void)
     return c;
 }
 
+/* The same with sight by masks, by lists, and soft. */
+enum { MASKS, LISTS, SOFT, KINDS };
+
+static struct world_config fast_of(int kind)
+{
+    struct world_config c = fast();
+    c.aoi_hysteresis = kind == LISTS ? 5 : 0;
+    c.aoi_tiers = kind == SOFT ? "20:1,40:2" : NULL;
+    return c;
+}
+
 static void end(struct rig *r)
 {
     rig_balance(r);
@@ -52,10 +63,8 @@ static uint32_t join(struct rig *r, const char *name, const char *scene, double 
 
 Test(teleport, the_same_place_in_two_scenes_is_nobodys_neighbour)
 {
-    static const double hysteresis[] = {0, 5};
-    for (size_t h = 0; h < ARRAY_LEN(hysteresis); h++) {
-        struct world_config c = fast();
-        c.aoi_hysteresis = hysteresis[h];
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct world_config c = fast_of(kind);
         struct rig *r = world_of(&c);
         uint32_t a = join(r, "a", "open", 10, 10), b = join(r, "b", "town", 10, 10);
         uint32_t d = join(r, "d", "wild", 10, 10), e = join(r, "e", "town", 12, 10);
@@ -126,10 +135,8 @@ Test(teleport, a_hop_is_told_by_an_enter_resp_before_the_first_aoi_frame_there)
 
 Test(teleport, within_a_scene_its_client_learns_all_anew_and_others_see_a_move)
 {
-    static const double hysteresis[] = {0, 5};
-    for (size_t h = 0; h < ARRAY_LEN(hysteresis); h++) {
-        struct world_config c = fast();
-        c.aoi_hysteresis = hysteresis[h];
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct world_config c = fast_of(kind);
         struct rig *r = world_of(&c);
         uint32_t a = join(r, "a", "town", 10, 10), b = join(r, "b", "town", 15, 10);
         rig_tick(r, 3);
@@ -183,10 +190,8 @@ Test(teleport, who_hops_gains_no_distance)
 
 Test(teleport, of_many_in_a_tick_the_last_counts)
 {
-    static const double hysteresis[] = {0, 5};
-    for (size_t h = 0; h < ARRAY_LEN(hysteresis); h++) {
-        struct world_config c = fast();
-        c.aoi_hysteresis = hysteresis[h];
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct world_config c = fast_of(kind);
         struct rig *r = world_of(&c);
         uint32_t a = join(r, "a", "town", 10, 10), b = join(r, "b", "town", 12, 10);
         uint32_t there = join(r, "there", "wild", 12, 10);
@@ -220,10 +225,8 @@ Test(teleport, two_who_hop_together_meet_there)
 
 Test(teleport, one_who_hops_while_paused_knows_all_there_when_it_drains)
 {
-    static const double hysteresis[] = {0, 5};
-    for (size_t h = 0; h < ARRAY_LEN(hysteresis); h++) {
-        struct world_config c = fast();
-        c.aoi_hysteresis = hysteresis[h];
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct world_config c = fast_of(kind);
         struct rig *r = world_of(&c);
         uint32_t a = join(r, "a", "town", 10, 10), b = join(r, "b", "town", 12, 10);
         uint32_t there = join(r, "there", "wild", 12, 10);
@@ -244,10 +247,8 @@ Test(teleport, one_who_hops_while_paused_knows_all_there_when_it_drains)
 
 Test(teleport, a_paused_viewer_forgets_who_hopped_and_keeps_who_came_back)
 {
-    static const double hysteresis[] = {0, 5};
-    for (size_t h = 0; h < ARRAY_LEN(hysteresis); h++) {
-        struct world_config c = fast();
-        c.aoi_hysteresis = hysteresis[h];
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct world_config c = fast_of(kind);
         struct rig *r = world_of(&c);
         uint32_t v = join(r, "v", "town", 10, 10), gone = join(r, "gone", "town", 12, 10);
         uint32_t back = join(r, "back", "town", 14, 10);
