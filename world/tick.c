@@ -88,6 +88,7 @@ void tick_run(struct world *w, struct mono now)
     walks_tick(w, now);
     phase_end(w, PHASE_WALK, &at);
     teleport_portals(w);
+    npcs_count(&w->npcs, &w->entities); /* whom the world itself moved in this tick */
     from = grid_phase(w);
     phase_end(w, PHASE_GRID, &at);
     if (!w->sight.soft)

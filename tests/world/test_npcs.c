@@ -164,6 +164,32 @@ Test(npcs, a_wanderer_walks_rests_and_walks_on_at_its_own_pace)
     TEST_NO_LEAKS();
 }
 
+Test(npcs, who_is_walked_there_by_the_world_wakes_them_too)
+{
+    struct world_config c = with_npcs(60, 500);
+    c.max_speed = 400;
+    struct rig *r = rig_create(&c);
+    uint32_t s[1] = {rig_join(r, "a")};
+    const struct entities *e = &r->world->entities;
+    rig_tick(r, 2);
+    for (int leg = 0; leg < 6; leg++) {
+        rig_send_walk(r, s[0], leg % 2 ? 480 : -480, 480 - 160 * leg, false);
+        for (int tick = 0; tick < 50; tick++) {
+            rig_tick(r, 1);
+            for (uint32_t slot = 0; slot < e->cap; slot++) {
+                if (e->id[slot] == r->sessions[s[0]].id) {
+                    r->sessions[s[0]].x = e->x[slot];
+                    r->sessions[s[0]].y = e->y[slot];
+                }
+            }
+            judge_awake(r, s, 1);
+            rig_drop(r);
+        }
+    }
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 /* --- of maps -----------------------------------------------------------------------------------
  */
 

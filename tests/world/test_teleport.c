@@ -324,3 +324,25 @@ Test(teleport, passing_over_a_portal_within_a_tick_leads_nowhere)
     cr_assert_eq(r->world->entities.in_scene[TOWN], 1);
     end(r);
 }
+
+Test(teleport, npcs_wake_where_somebody_arrives_and_sleep_where_it_left)
+{
+    struct world_config c = fast();
+    c.npcs = 30;
+    c.scene = "wild";
+    struct rig *r = world_of(&c);
+    uint32_t a = join(r, "a", "town", 10, 10);
+    rig_tick(r, 3);
+    cr_assert_eq(r->world->npcs.n_awake, 0);
+    cr_assert_eq(rig_teleport(r, a, WILD, 40, 25), 0);
+    rig_tick(r, 2);
+    cr_assert_gt(r->world->npcs.n_awake, 0);
+    cr_assert_gt(r->sessions[a].view.count, 0);
+    cr_assert_eq(rig_teleport(r, a, TOWN, 89, 50), 0);
+    rig_tick(r, 2);
+    cr_assert_eq(r->world->npcs.n_awake, 0);
+    rig_move(r, a, 91, 50); /* through the gate */
+    rig_tick(r, 2);
+    cr_assert_gt(r->world->npcs.n_awake, 0);
+    end(r);
+}

@@ -99,8 +99,8 @@ void npcs_fini(struct npcs *ns);
 /* One more, asleep, for an entity that is there; there must be room. */
 void npcs_add(struct npcs *ns, const struct npc *n, const struct entities *e);
 
-/* A tick begins: count the players who came, went and moved since the last one (e->dirty and
- * e->dying); whoever has one near wakes. */
+/* Count the players who came, went and moved since the last tick (e->dirty and e->dying); whoever
+ * has one near wakes. Again in a tick is fine. */
 void npcs_count(struct npcs *ns, const struct entities *e);
 /* Note the cell of list[i] anew. Is a player near? */
 bool npcs_watched(struct npcs *ns, uint32_t i, const struct entities *e);
