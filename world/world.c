@@ -323,6 +323,7 @@ void world_validate(const struct world *w)
     const struct sight *s = &w->sight;
     const struct entities *e = &w->entities;
     uint64_t pairs = 0, inside = 0, waiting = 0, masks = 0;
+    uint32_t in_scene[SCENES_MAX] = {0};
 
     if (s->soft)
         soft_validate(s->soft, e);
@@ -331,7 +332,9 @@ void world_validate(const struct world *w)
     for (uint32_t i = 0; i < e->alive_count; i++) {
         ASSERT(e->alive_at[e->alive[i]] == i);
         validate_entity(w, e->alive[i]);
+        in_scene[e->scene[e->alive[i]]]++;
     }
+    ASSERT(memcmp(in_scene, e->in_scene, sizeof(in_scene)) == 0);
     for (uint32_t i = 0; i < s->cap && !s->soft; i++) {
         pairs += s->count[i];
         masks += s->mode[i] == SIGHT_MASK;
