@@ -139,6 +139,73 @@ Test(ground, who_may_not_stand_there_stands_in_the_nearest_free_tile)
     TEST_NO_LEAKS();
 }
 
+/* The free tile whose middle is nearest, by looking at all. */
+static bool nearest(const struct ground *g, double x, double y, double *out_x, double *out_y)
+{
+    double best = INFINITY, b[4];
+    ground_bounds(g, b);
+    x = fmin(fmax(x, b[0]), b[2]);
+    y = fmin(fmax(y, b[1]), b[3]);
+    for (int32_t ty = 0; ty < g->ny; ty++) {
+        for (int32_t tx = 0; tx < g->nx; tx++) {
+            double mx, my;
+            ground_middle(g, (struct ground_tile){tx, ty}, &mx, &my);
+            double d = (mx - x) * (mx - x) + (my - y) * (my - y);
+            if (ground_blocked(g, tx, ty) || d >= best)
+                continue;
+            best = d;
+            *out_x = mx;
+            *out_y = my;
+        }
+    }
+    return isfinite(best);
+}
+
+Test(ground, the_nearest_free_tile_is_that_of_a_look_at_all)
+{
+    struct rng r;
+    rng_init(&r, 8);
+    for (int i = 0; i < 300; i++) {
+        struct ground g;
+        uint32_t nx = 1 + (uint32_t)rng_below(&r, 30), ny = 1 + (uint32_t)rng_below(&r, 30);
+        cr_assert_eq(ground_init(&g, -7, 3, 1.5, nx, ny), 0);
+        for (int32_t t = 0; t < g.nx * g.ny; t++)
+            ground_block(&g, t % g.nx, t / g.nx, rng_below(&r, 40) != 0);
+        for (int k = 0; k < 50; k++) {
+            double x = rng_unit(&r) * 80 - 20, y = rng_unit(&r) * 80 - 20, got[2], want[2];
+            if (ground_free_at(&g, x, y))
+                continue;
+            bool found = ground_near(&g, x, y, &got[0], &got[1]);
+            cr_assert_eq(found, nearest(&g, x, y, &want[0], &want[1]));
+            cr_assert(!found || (got[0] == want[0] && got[1] == want[1]), "%g, %g", x, y);
+        }
+        ground_fini(&g);
+    }
+    TEST_NO_LEAKS();
+}
+
+Test(ground, a_free_tile_is_found_in_any_rectangle)
+{
+    struct ground g;
+    cr_assert_eq(ground_init(&g, 0, 0, 1, 200, 3), 0);
+    for (int32_t t = 0; t < 600; t++)
+        ground_block(&g, t % 200, t / 200, true);
+    cr_assert_eq(ground_count(&g), 600);
+    for (int32_t x = 0; x < 200; x++) {
+        ground_block(&g, x, 1, false);
+        for (int32_t from = 0; from < 200; from += 1 + from % 3) {
+            for (int32_t to = from; to < 200; to += 7) {
+                struct ground_tile low = {from, 0}, high = {to, 2};
+                cr_assert_eq(ground_any_free(&g, low, high), from <= x && x <= to);
+            }
+        }
+        ground_block(&g, x, 1, true);
+    }
+    cr_assert_not(ground_any_free(&g, (struct ground_tile){0, 0}, (struct ground_tile){199, 2}));
+    ground_fini(&g);
+    TEST_NO_LEAKS();
+}
+
 /* --- ways ------------------------------------------------------------------------------------- */
 
 Test(ground, a_way_through_a_blocked_tile_is_not_legal)

@@ -86,6 +86,15 @@ Test(map_tiled, bits_that_turn_a_tile_are_not_its_number)
     TEST_NO_LEAKS();
 }
 
+Test(map_tiled, a_set_of_single_pictures_may_have_numbers_beyond_its_count)
+{
+    shows("{" MAP_RIG_HEAD(3, 2) "'tilesets':[{'firstgid':1,'tilecount':2,'tiles':[{'id':3},"
+                                 "{'id':7,'properties':[{'name':'blocked','value':true}]}]}],"
+                                 "'layers':[" MAP_RIG_TILES("a", 3, 2, "[4,8,1,0,0,0]") "]}",
+          ".#.\n...\n");
+    TEST_NO_LEAKS();
+}
+
 Test(map_tiled, a_layer_that_blocks_must_not_be_moved)
 {
     map_rig_refused(SMALL("{'type':'tilelayer','name':'blocked','width':3,'height':2,'offsetx':4,"
