@@ -19,7 +19,7 @@ findings=$(mktemp) || exit 1
 trap 'rm -f "$findings"' EXIT
 
 files() {
-    find . \( -name .git -o -path ./build -o -path ./bin \) -prune -o -type f "$@" -print |
+    find . \( -name .git -o -path ./build -o -path ./bin -o -name node_modules \) -prune -o -type f "$@" -print |
         sed 's|^\./||' | LC_ALL=C sort
 }
 
@@ -38,7 +38,7 @@ have() {
     return 1
 }
 
-find . \( -name .git -o -path ./build -o -path ./bin \) -prune -o -name '*[[:space:]]*' -print |
+find . \( -name .git -o -path ./build -o -path ./bin -o -name node_modules \) -prune -o -name '*[[:space:]]*' -print |
     sed 's/$/:1: a blank in the name/' >>"$findings"
 
 # Names: one folder for each, main.c apart.
