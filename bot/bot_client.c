@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define BOT_TURN 6.283185307179586 /* 2π */
 
@@ -32,6 +33,7 @@ struct bot_client {
     void *arg;
     struct net_dialer *dialer; /* while connecting */
     struct stream *stream;     /* while connected */
+    int ghost;                 /* the socket of a connection that was abandoned; -1: none */
     uint32_t connection;       /* counts connections, so that a callback's new one is noticed */
     unsigned depth;            /* callbacks under way */
     bool doomed;               /* destroyed inside one of them */
@@ -59,6 +61,7 @@ int bot_client_create(struct loop *l, struct message_reader *reader,
     c->reader = reader;
     c->ops = ops;
     c->arg = arg;
+    c->ghost = -1;
     view_init(&c->view, NULL, NULL);
     *out = c;
     return 0;
@@ -83,26 +86,29 @@ static bool call_end(struct bot_client *c)
 /* What belongs to a connection starts anew. */
 static void reset_session(struct bot_client *c)
 {
+    char key[BOT_KEY_MAX];
+
+    memcpy(key, c->facts.key, sizeof(key));
     c->facts = (struct bot_client_facts){
         .breaches = c->facts.breaches,
         .frames_in = c->facts.frames_in,
         .bytes = c->facts.bytes,
     };
+    memcpy(c->facts.key, key, sizeof(key));
     view_forget(&c->view);
 }
 
-void bot_client_close(struct bot_client *c, bool abort)
+/* It has no connection any more. Returns the stream that it had; NULL: none. */
+static struct stream *let_go(struct bot_client *c)
 {
+    struct stream *s = c->stream;
+
     net_dialer_destroy(c->dialer);
     c->dialer = NULL;
-    if (c->stream) {
-        struct stream_count n = stream_counted(c->stream);
+    if (s) {
+        struct stream_count n = stream_counted(s);
         c->facts.bytes.bytes_in += n.bytes_in;
         c->facts.bytes.bytes_out += n.bytes_out;
-        if (abort)
-            stream_abort(c->stream);
-        else
-            stream_destroy(c->stream);
     }
     c->stream = NULL;
     c->facts.connected = false;
@@ -111,6 +117,33 @@ void bot_client_close(struct bot_client *c, bool abort)
     c->pending.count = 0;
     c->facts.pending = 0;
     c->connection++;
+    return s;
+}
+
+void bot_client_close(struct bot_client *c, bool abort)
+{
+    struct stream *s = let_go(c);
+
+    if (s && abort)
+        stream_abort(s);
+    else
+        stream_destroy(s);
+}
+
+void bot_client_bury(struct bot_client *c)
+{
+    if (c->ghost >= 0)
+        close(c->ghost);
+    c->ghost = -1;
+}
+
+void bot_client_abandon(struct bot_client *c)
+{
+    struct stream *s = let_go(c);
+
+    bot_client_bury(c);
+    if (s)
+        c->ghost = stream_leave(s);
 }
 
 void bot_client_destroy(struct bot_client *c)
@@ -118,6 +151,7 @@ void bot_client_destroy(struct bot_client *c)
     if (!c)
         return;
     bot_client_close(c, false);
+    bot_client_bury(c);
     c->doomed = true;
     if (c->depth == 0)
         dispose(c);
@@ -154,6 +188,11 @@ static void note_login(struct bot_client_facts *f, const struct message *m)
     size_t n = m->login_resp.name.n < PROTO_NAME_MAX ? m->login_resp.name.n : PROTO_NAME_MAX;
     memcpy(f->name, m->login_resp.name.p, n);
     f->name[n] = '\0';
+    f->resumed = m->login_resp.resumed;
+    n = m->login_resp.resume.n < BOT_KEY_MAX ? m->login_resp.resume.n : 0;
+    if (n > 0)
+        memcpy(f->key, m->login_resp.resume.p, n);
+    f->key[n] = '\0';
 }
 
 static void note_enter(struct bot_client_facts *f, const struct message *m)
@@ -198,6 +237,8 @@ static void note_error(struct bot_client_facts *f, const struct message *m)
         f->x = m->error_notify.x;
         f->y = m->error_notify.y;
     }
+    if (f->error_cmd == CMD_LOGIN_REQ && f->error_code == PE_AUTH_FAILED)
+        f->key[0] = '\0';
     if (m->seq == 0 && f->error_code == PE_NOT_LOGGED_IN) {
         f->logged_in = false;
         f->in_world = false;
@@ -413,6 +454,15 @@ int bot_client_login(struct bot_client *c, const char *name)
     struct message m = {.cmd = CMD_LOGIN_REQ};
     m.login_req.name = span_text(name);
     m.login_req.version = PROTO_VERSION;
+    return bot_client_send(c, &m);
+}
+
+int bot_client_resume(struct bot_client *c, const char *name)
+{
+    struct message m = {.cmd = CMD_LOGIN_REQ};
+    m.login_req.name = span_text(name);
+    m.login_req.version = PROTO_VERSION;
+    m.login_req.resume = span_text(c->facts.key);
     return bot_client_send(c, &m);
 }
 

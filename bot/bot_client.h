@@ -18,6 +18,7 @@
 struct bot_client;
 
 #define BOT_WHY_MAX 192 /* bytes of a reason, with its NUL */
+#define BOT_KEY_MAX 64  /* bytes of a resume key, with its NUL; a longer one is not kept */
 
 /* What happens to a client. All may be NULL. Each may call anything of the client, its
  * destruction too. Messages are borrowed until return. */
@@ -38,6 +39,9 @@ struct bot_client_facts {
     bool connected, logged_in, in_world;
     uint32_t id; /* of LoginResp, then of EnterResp */
     char name[PROTO_NAME_MAX + 1];
+    char key[BOT_KEY_MAX];           /* of LoginResp, for the next login; "": none. It outlives its
+                                      * connection */
+    bool resumed;                    /* LoginResp said so */
     char scene[PROTO_SCENE_MAX + 1]; /* of EnterResp */
     double x, y;                     /* the place the server confirmed last; a walk's goal */
     double dir, speed;               /* as confirmed with it; radians, units a second */
@@ -69,10 +73,19 @@ int bot_client_adopt(struct bot_client *c, int fd) MUST_CHECK;
 /* End the connection now (with an RST where `abort`); `closed` is not called. */
 void bot_client_close(struct bot_client *c, bool abort);
 
+/* Turn away from the connection without a word: it stays open, and nobody reads or writes it, until
+ * this is called again, bot_client_bury is, or the client ends. `closed` is not called, and the
+ * client can connect again. */
+void bot_client_abandon(struct bot_client *c);
+/* Close the connection that was abandoned, if there is one. */
+void bot_client_bury(struct bot_client *c);
+
 /* Send a request; its seq is chosen here. 0; E_CLOSED: not connected; E_FULL: PENDING_MAX
  * requests wait already, or the stream's queue is full; E_RANGE: larger than a frame may be. */
 int bot_client_send(struct bot_client *c, const struct message *m) MUST_CHECK;
 int bot_client_login(struct bot_client *c, const char *name) MUST_CHECK;
+/* With the key, which stays until the server refuses it; where there is none, a plain login. */
+int bot_client_resume(struct bot_client *c, const char *name) MUST_CHECK;
 int bot_client_enter(struct bot_client *c) MUST_CHECK;
 /* Into the scene of this name. */
 int bot_client_enter_scene(struct bot_client *c, const char *scene) MUST_CHECK;

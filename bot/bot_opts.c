@@ -41,6 +41,9 @@ const struct opt bot_opts[] = {
      .max = BOTS_MAX, .help = "load: so many more that enter and then never read"},
     {.name = "drip", .type = OPT_UINT, .offset = AT(drip), .def = "0", .unit = "bots", .min = 0,
      .max = BOTS_MAX, .help = "load: so many more that write a byte at a time"},
+    {.name = "drop", .type = OPT_REAL, .offset = AT(drop), .def = "0", .unit = "share/s", .min = 0,
+     .max = 1, .help = "load: of those in the world so many lose their connection in a second, by "
+     "FIN, by RST or by silence, and take their entity back"},
     {.name = "churn", .type = OPT_UINT, .offset = AT(churn), .def = "0", .unit = "bots", .min = 0,
      .max = BOTS_MAX, .help = "load: so many more that come and go all the time"},
     {.name = "walk", .type = OPT_BOOL, .offset = AT(walk), .def = "false", .unit = "",

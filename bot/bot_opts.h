@@ -27,6 +27,7 @@ struct bot_config {
     int spread;                 /* enum bot_spread */
     double neighbours;          /* that each should see, where they gather */
     double hysteresis;          /* the world's, in units */
+    double drop;                /* share of those in the world that is cut off in a second */
     uint64_t deaf, drip, churn; /* bots beside the n */
     bool walk;                  /* by WalkReq */
     bool json;

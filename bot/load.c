@@ -226,8 +226,12 @@ static void rest_and_compare(struct load *l)
         first_wrong = wrong = compare(l, false, &views, &seen);
         for (int i = 0; wrong > 0 && i < LOAD_LATE_TICKS && !l->runner.stop; i++) {
             wait_for(l, "resting", NULL, tick);
-            wrong = compare(l, i == LOAD_LATE_TICKS - 1, &views, &seen);
+            wrong = compare(l, i == LOAD_LATE_TICKS - 1 && settled(l), &views, &seen);
         }
+    }
+    if (wrong > 0 && !settled(l)) { /* the world or a gateway went away meanwhile */
+        r->unsettled++;
+    } else if (calm) {
         r->done++;
         r->views += views;
         r->seen += seen;
@@ -318,6 +322,13 @@ static void subtract(struct swarm_count *n, const struct swarm_count *before)
     n->logins -= before->logins;
     n->lost -= before->lost;
     n->churned -= before->churned;
+    n->resumed -= before->resumed;
+    n->keys_refused -= before->keys_refused;
+    n->placed -= before->placed;
+    n->dropped_fin -= before->dropped_fin;
+    n->dropped_rst -= before->dropped_rst;
+    n->dropped_silent -= before->dropped_silent;
+    n->expelled -= before->expelled;
     n->errors -= before->errors;
     n->byes -= before->byes;
     for (int i = 0; i <= SWARM_CODE_MAX; i++)
@@ -399,6 +410,7 @@ static int set_up(struct load *l, const char *prefix, uint64_t seed)
         .rate = c->rate,
         .walk = c->walk,
         .login_rate = c->login_rate,
+        .drop = c->drop,
         .seed = seed,
         .timeout_ns = c->timeout_ns,
     };
@@ -418,9 +430,11 @@ int load_run(const struct bot_config *config)
     uint64_t bots = config->n + config->deaf + config->drip + config->churn;
     char prefix[SWARM_PREFIX_MAX];
 
+    if (config->drop > 0) /* beside its own, each may have one that it turned away from */
+        bots *= 2;
     if (bots + LOAD_DESCRIPTORS > descriptors) {
         fprintf(stderr,
-                "bot: %" PRIu64 " bots need %" PRIu64 " descriptors, there are %" PRIu64
+                "bot: %" PRIu64 " connections need %" PRIu64 " descriptors, there are %" PRIu64
                 " (ulimit -n); more bots by more processes\n",
                 bots, bots + LOAD_DESCRIPTORS, descriptors);
         return 1;

@@ -76,6 +76,23 @@ static void text_rests(const struct report *r, FILE *to)
             neighbours(r));
 }
 
+/* What became of lost connections, where there was anything to it. */
+static void text_cuts(const struct report *r, FILE *to)
+{
+    const struct swarm_count *n = &r->count;
+
+    if (n->resumed + n->keys_refused + n->placed + n->expelled + n->dropped_fin + n->dropped_rst +
+            n->dropped_silent ==
+        0)
+        return;
+    fprintf(to,
+            "cuts        %" PRIu64 " by FIN, %" PRIu64 " by RST, %" PRIu64 " by silence; %" PRIu64
+            " resumed, %" PRIu64 " keys refused, %" PRIu64 " put into the world unasked, %" PRIu64
+            " expelled\n",
+            n->dropped_fin, n->dropped_rst, n->dropped_silent, n->resumed, n->keys_refused,
+            n->placed, n->expelled);
+}
+
 void report_text(const struct report *r, FILE *to)
 {
     fprintf(to, "bots        %u, %u in the world; %.1f s, %.1f s of it walking\n", all_bots(r),
@@ -101,6 +118,7 @@ void report_text(const struct report *r, FILE *to)
     if (r->bots[SWARM_DEAF])
         fprintf(to, "deaf        %u, %" PRIu64 " cut, %" PRIu64 " of them told so by Bye 16\n",
                 r->bots[SWARM_DEAF], r->count.deaf_cut, r->count.deaf_slow);
+    text_cuts(r, to);
     if (r->bots[SWARM_CHURN])
         fprintf(to, "churn       %u went %" PRIu64 " times\n", r->bots[SWARM_CHURN],
                 r->count.churned);
@@ -138,6 +156,18 @@ static void json_rests(const struct report *r, FILE *to)
             neighbours(r));
 }
 
+static void json_cuts(const struct report *r, FILE *to)
+{
+    const struct swarm_count *n = &r->count;
+
+    fprintf(to,
+            ",\"cuts\":{\"fin\":%" PRIu64 ",\"rst\":%" PRIu64 ",\"silent\":%" PRIu64
+            ",\"resumed\":%" PRIu64 ",\"keys_refused\":%" PRIu64 ",\"placed\":%" PRIu64
+            ",\"expelled\":%" PRIu64 "}",
+            n->dropped_fin, n->dropped_rst, n->dropped_silent, n->resumed, n->keys_refused,
+            n->placed, n->expelled);
+}
+
 void report_json(const struct report *r, FILE *to)
 {
     fprintf(to, "{\"bots\":%u,\"entered\":%u,\"seconds\":%.3f,\"walked_seconds\":%.3f,",
@@ -159,6 +189,7 @@ void report_json(const struct report *r, FILE *to)
     fprintf(to, ",\"lost\":%" PRIu64 ",\"byes\":%" PRIu64 ",\"errors_all\":%" PRIu64 ",",
             r->count.lost, r->count.byes, r->count.errors);
     json_rests(r, to);
+    json_cuts(r, to);
     fprintf(to,
             ",\"deaf\":{\"bots\":%u,\"cut\":%" PRIu64 ",\"told_slow\":%" PRIu64
             "},\"churned\":%" PRIu64 ",\"breaches\":%" PRIu64 "}\n",

@@ -112,6 +112,16 @@ static void deal_moves(struct swarm *s, struct mono now, double seconds)
     }
 }
 
+/* Cut the connections that are due, of any who are in the world and read. */
+static void deal_drops(struct swarm *s, double seconds)
+{
+    if (s->config.drop <= 0 || s->resting || s->stopping)
+        return;
+    s->drops_owed += s->config.drop * s->in_world * seconds;
+    for (; s->drops_owed >= 1; s->drops_owed -= 1)
+        swarm_bot_drop(&s->bots[rng_below(&s->rng, s->n)]);
+}
+
 static void on_timer(void *arg)
 {
     struct swarm *s = arg;
@@ -131,6 +141,7 @@ static void on_timer(void *arg)
         s->tend_next = (s->tend_next + 1) % s->n;
     }
     deal_moves(s, now, seconds);
+    deal_drops(s, seconds);
     drip(s);
     loop_timer_arm(s->timer, SWARM_STEP_NS);
 }

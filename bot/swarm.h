@@ -16,15 +16,20 @@
 #define SWARM_CODE_MAX 31
 
 struct swarm_count {
-    uint64_t moves;                     /* MoveReqs sent */
-    uint64_t moves_ok;                  /* MoveResps */
-    uint64_t moves_late;                /* due, but left out: the loop or the server was behind */
-    uint64_t logins;                    /* LoginResps */
-    uint64_t lost;                      /* connections that ended, or could not be made */
-    uint64_t churned;                   /* times that one who churns went */
-    uint64_t deaf_cut;                  /* deaf ones whose connection was ended */
-    uint64_t deaf_slow;                 /* of these, those told so by Bye 16 */
-    uint64_t errors;                    /* ErrorNotifies, all codes */
+    uint64_t moves;        /* MoveReqs sent */
+    uint64_t moves_ok;     /* MoveResps */
+    uint64_t moves_late;   /* due, but left out: the loop or the server was behind */
+    uint64_t logins;       /* LoginResps */
+    uint64_t lost;         /* connections that ended, or could not be made */
+    uint64_t resumed;      /* of the logins, those that gave an entity back */
+    uint64_t keys_refused; /* logins with a key that was refused */
+    uint64_t placed;       /* times that one was put into the world unasked */
+    uint64_t dropped_fin, dropped_rst, dropped_silent; /* connections cut on purpose */
+    uint64_t expelled;  /* those thrown out by a Bye after which nobody comes back */
+    uint64_t churned;   /* times that one who churns went */
+    uint64_t deaf_cut;  /* deaf ones whose connection was ended */
+    uint64_t deaf_slow; /* of these, those told so by Bye 16 */
+    uint64_t errors;    /* ErrorNotifies, all codes */
     uint64_t error[SWARM_CODE_MAX + 1]; /* by code */
     uint64_t byes;
     uint64_t breaches;
@@ -43,6 +48,7 @@ struct swarm_config {
     double rate;       /* moves a second of each */
     bool walk;         /* as WalkReqs */
     double login_rate; /* logins a second of all; 0: off */
+    double drop;       /* of those in the world, the share that loses its connection in a second */
     uint64_t seed;
     int64_t timeout_ns; /* of connecting */
 };
@@ -63,7 +69,7 @@ struct swarm {
     bool deafened; /* those who are to be deaf are */
     uint32_t in_world;
     struct mono stepped; /* the last step of the timer */
-    double moves_owed, logins_owed;
+    double moves_owed, logins_owed, drops_owed;
     uint32_t move_next, tend_next; /* whose turn it is */
     uint32_t stride;               /* from one who moves to the next */
     struct swarm_count counted;

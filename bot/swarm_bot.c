@@ -17,6 +17,8 @@
 #define SWARM_STAY_MIN_NS (1 * CLOCK_NS_PER_S)    /* of one who churns */
 #define SWARM_STAY_MAX_NS (5 * CLOCK_NS_PER_S)
 #define SWARM_AWAY_NS     (500 * CLOCK_NS_PER_MS)
+#define SWARM_CUT_NS      (1500 * CLOCK_NS_PER_MS) /* without a connection, at most */
+#define SWARM_BURY_NS     (10 * CLOCK_NS_PER_S)    /* that an abandoned connection stays open */
 #define SWARM_HOME        24.0 /* units: how far from where it enters a bot walks by default */
 
 /* Bytes that the kernel may keep for a deaf one; by itself it keeps megabytes. */
@@ -63,7 +65,7 @@ static void start_over(struct swarm_bot *b)
 /* Send what the state asks for; a request that cannot be sent is one that is refused. */
 static void ask(struct swarm_bot *b)
 {
-    int rc = b->state == SWARM_LOGIN ? bot_client_login(b->client, b->name)
+    int rc = b->state == SWARM_LOGIN ? bot_client_resume(b->client, b->name)
                                      : bot_client_enter(b->client);
     if (rc != 0)
         start_over(b);
@@ -77,6 +79,12 @@ static void on_connected(void *arg)
 
     b->state = SWARM_LOGIN;
     ask(b);
+}
+
+/* After these a client does not come back by itself. */
+static bool is_expelled(uint32_t bye)
+{
+    return bye == PE_NAME_IN_USE || bye == PE_AUTH_FAILED || bye == PE_KICKED;
 }
 
 static void on_closed(void *arg, const char *why)
@@ -94,6 +102,12 @@ static void on_closed(void *arg, const char *why)
         s->counted.deaf_cut++;
         s->counted.deaf_slow += b->facts->bye_code == PE_SLOW;
         log_often(LOG_INFO, "deaf one cut bot=%s why=\"%s\"", b->name, why);
+        b->state = SWARM_DONE;
+        return;
+    }
+    if (is_expelled(b->facts->bye_code)) {
+        s->counted.expelled++;
+        log_often(LOG_WARN, "expelled bot=%s why=\"%s\"", b->name, why);
         b->state = SWARM_DONE;
         return;
     }
@@ -118,9 +132,18 @@ void swarm_bot_deafen(struct swarm_bot *b)
     bot_client_deaf(b->client, true);
 }
 
-static void on_entered(struct swarm_bot *b)
+/* It was put there unasked, and no EnterResp tells which way it faces: it says so itself. */
+static void face(struct swarm_bot *b)
+{
+    if (bot_client_move_with(b->client, b->facts->x, b->facts->y, 0, 0) == 0)
+        b->swarm->counted.moves++;
+}
+
+static void on_entered(struct swarm_bot *b, bool unasked)
 {
     const struct bot_client_facts *f = b->facts;
+
+    b->swarm->counted.placed += unasked && b->state != SWARM_ENTER;
 
     swarm_enlist(b->swarm, b, f->id);
     b->away = false;
@@ -138,6 +161,8 @@ static void on_entered(struct swarm_bot *b)
         swarm_bot_deafen(b);
     if (b->swarm->stopping)
         start_over(b);
+    else if (unasked && !b->deaf)
+        face(b);
 }
 
 /* A request was refused. */
@@ -149,9 +174,13 @@ static void on_refused(struct swarm_bot *b, const struct message *m)
     case CMD_LOGIN_REQ:
     case CMD_ENTER_REQ:
         /* These say that it is not where it believes to be. */
-        if (code == PE_ALREADY_LOGGED_IN || code == PE_ALREADY_IN_WORLD)
+        if (code == PE_ALREADY_LOGGED_IN || code == PE_ALREADY_IN_WORLD) {
             start_over(b);
-        else
+        } else if (code == PE_AUTH_FAILED) { /* the key was of the past: without it, then */
+            b->swarm->counted.keys_refused++;
+            b->state = SWARM_LOGIN;
+            ask(b);
+        } else
             try_later(b, code == PE_NOT_LOGGED_IN ? SWARM_LOGIN : b->state);
         break;
     case CMD_MOVE_REQ:
@@ -197,11 +226,14 @@ static void on_message(void *arg, const struct message *m, const struct pending_
     switch (m->cmd) {
     case CMD_LOGIN_RESP:
         n->logins++;
+        n->resumed += b->facts->resumed;
         b->state = SWARM_ENTER;
-        ask(b);
+        b->asked = b->facts->resumed; /* EnterResp comes by itself */
+        if (!b->asked)
+            ask(b);
         break;
     case CMD_ENTER_RESP:
-        on_entered(b);
+        on_entered(b, m->seq == 0);
         break;
     case CMD_LEAVE_RESP:
         swarm_delist(b->swarm, b);
@@ -233,6 +265,36 @@ static void on_message(void *arg, const struct message *m, const struct pending_
 
 static const struct bot_client_ops swarm_ops = {
     .connected = on_connected, .message = on_message, .breach = on_breach, .closed = on_closed};
+
+/* --- being cut off ---------------------------------------------------------------------------- */
+
+void swarm_bot_drop(struct swarm_bot *b)
+{
+    struct swarm *s = b->swarm;
+    struct mono now = clock_mono();
+
+    if (b->state != SWARM_IN || b->deaf || b->away)
+        return;
+    switch (rng_below(&s->rng, 3)) {
+    case 0:
+        s->counted.dropped_fin++;
+        bot_client_close(b->client, false);
+        break;
+    case 1:
+        s->counted.dropped_rst++;
+        bot_client_close(b->client, true);
+        break;
+    default:
+        s->counted.dropped_silent++;
+        bot_client_abandon(b->client);
+        b->bury = clock_add(now, SWARM_BURY_NS);
+        break;
+    }
+    swarm_delist(s, b);
+    b->state = SWARM_OUT;
+    b->asked = false;
+    b->due = clock_add(now, between(s, 0, SWARM_CUT_NS));
+}
 
 /* --- moving and being noticed ----------------------------------------------------------------- */
 
@@ -325,6 +387,8 @@ void swarm_bot_tend(struct swarm_bot *b, struct mono now)
 {
     struct swarm *s = b->swarm;
 
+    if (clock_since(now, b->bury) >= 0)
+        bot_client_bury(b->client);
     if (clock_since(now, b->due) < 0 || s->resting)
         return;
     switch (b->state) {

@@ -48,13 +48,14 @@ struct swarm_bot {
     enum swarm_state state;
     struct bot_client *client;
     const struct bot_client_facts *facts;
-    struct mono due; /* of the next try; of going, where it churns */
-    bool asked;      /* the try is under way */
-    bool deaf;       /* it has stopped listening */
-    bool away;       /* it was told that the world is away, and nothing since */
-    unsigned tries;  /* in vain, one after the other */
-    uint32_t id;     /* under which it is found by others' views; 0: none */
-    bool has_area;   /* its walker knows where to walk */
+    struct mono bury; /* when a connection that it turned away from is closed */
+    struct mono due;  /* of the next try; of going, where it churns */
+    bool asked;       /* the try is under way */
+    bool deaf;        /* it has stopped listening */
+    bool away;        /* it was told that the world is away, and nothing since */
+    unsigned tries;   /* in vain, one after the other */
+    uint32_t id;      /* under which it is found by others' views; 0: none */
+    bool has_area;    /* its walker knows where to walk */
     struct walker walker;
     struct swarm_sent sent[SWARM_SENT];
     unsigned sent_next;
@@ -70,6 +71,9 @@ void swarm_bot_fini(struct swarm_bot *b); /* a zeroed one is fine */
 void swarm_bot_tend(struct swarm_bot *b, struct mono now);
 /* Ask for the next step of its way. It has to be in the world. */
 void swarm_bot_move(struct swarm_bot *b, struct mono now);
+/* It loses its connection, by FIN, by RST or in silence, if it is in the world and reads; it will
+ * take its entity back. */
+void swarm_bot_drop(struct swarm_bot *b);
 /* Of one bot, what swarm.h says of all. */
 void swarm_bot_touch(struct swarm_bot *b);
 bool swarm_bot_settled(const struct swarm_bot *b);

@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -310,6 +311,14 @@ void stream_destroy(struct stream *s)
 void stream_abort(struct stream *s)
 {
     destroy(s, true);
+}
+
+int stream_leave(struct stream *s)
+{
+    int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+
+    destroy(s, false);
+    return fd;
 }
 
 static void finish_on(struct stream *s)

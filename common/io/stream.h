@@ -85,6 +85,10 @@ struct stream_count stream_counted(const struct stream *s);
 /* Stop and go on reading; while paused the kernel's buffer pushes back on the peer. */
 void stream_read_pause(struct stream *s, bool paused);
 
+/* Destroy the stream, but not its connection: returns a socket of it, which nobody reads or writes
+ * and the caller closes; -1 where the system has no descriptor for that. */
+int stream_leave(struct stream *s);
+
 /* End politely: send what is queued, shut the sending side, read and drop what still comes until
  * the peer closes or `linger_ns` is over; then `closed` (STREAM_LINGERED). No `data` after this.
  * Further writes are E_CLOSED. */
