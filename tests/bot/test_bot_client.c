@@ -417,6 +417,71 @@ Test(bot_client, a_request_larger_than_a_frame_is_refused)
     end(&s);
 }
 
+static bool give_key(struct fake_peer *p, const struct message *m)
+{
+    struct message a = {.cmd = CMD_LOGIN_RESP, .seq = m->seq};
+
+    if (m->cmd != CMD_LOGIN_REQ)
+        return false;
+    if (span_equal(m->login_req.resume, span_text("bad"))) {
+        fake_server_error(p, PE_AUTH_FAILED, m->cmd, m->seq);
+        return true;
+    }
+    a.login_resp.id = p->id;
+    a.login_resp.name = m->login_req.name;
+    a.login_resp.resume = span_text(m->login_req.resume.n > 0 ? "bad" : "good");
+    a.login_resp.resumed = m->login_req.resume.n > 0;
+    fake_server_send(p, &a);
+    return true;
+}
+
+Test(bot_client, the_key_outlives_the_connection_until_it_is_refused)
+{
+    struct scene s;
+    begin(&s);
+    s.server.answer = give_key;
+    cr_assert_eq(bot_client_resume(s.client, "alpha"), 0);
+    run_answered(&s);
+    cr_assert_str_eq(s.facts->key, "good");
+    cr_assert_not(s.facts->resumed);
+    bot_client_close(s.client, true);
+    cr_assert_eq(bot_client_connect(s.client, s.addr, LONG_NS), 0);
+    cr_assert(run(&s, is_connected));
+    cr_assert_eq(bot_client_resume(s.client, "alpha"), 0);
+    run_answered(&s);
+    cr_assert(s.facts->resumed);
+    cr_assert_str_eq(s.facts->key, "bad");
+    cr_assert_eq(bot_client_resume(s.client, "alpha"), 0);
+    run_answered(&s);
+    cr_assert_eq(s.facts->error_code, PE_AUTH_FAILED);
+    cr_assert_str_eq(s.facts->key, "");
+    end(&s);
+}
+
+static bool is_gone(void *arg)
+{
+    struct scene *s = arg;
+    return s->server.peer[0].stream == NULL;
+}
+
+Test(bot_client, an_abandoned_connection_stays_open_until_it_is_buried)
+{
+    struct scene s;
+    begin(&s);
+    bot_client_abandon(s.client);
+    cr_assert_not(s.facts->connected);
+    cr_assert_eq(bot_client_connect(s.client, s.addr, LONG_NS), 0);
+    cr_assert(run(&s, is_connected));
+    cr_assert_eq(bot_client_login(s.client, "alpha"), 0);
+    run_answered(&s);
+    cr_assert_eq(s.server.peers, 2);
+    cr_assert_not(is_gone(&s));
+    bot_client_bury(s.client);
+    cr_assert(run(&s, is_gone));
+    cr_assert_eq(s.closed, 0);
+    end(&s);
+}
+
 Test(bot_client, an_error_reads_as_a_sentence)
 {
     struct message m = {.cmd = CMD_ERROR_NOTIFY};
