@@ -99,6 +99,26 @@ Test(stream_end, a_reset_in_the_middle_of_a_frame_is_told_once)
     TEST_NO_LEAKS();
 }
 
+Test(stream_end, who_leaves_a_stream_has_its_socket_and_the_peer_notices_nothing)
+{
+    struct rig r;
+    char byte;
+    rig_make_tcp(&r, &rig_roomy);
+    int fd = stream_leave(r.stream);
+    r.stream = NULL;
+    cr_assert_geq(fd, 0);
+    rig_turn(&r);
+    cr_assert_eq(r.closed, 0);
+    cr_assert_eq(recv(r.peer, &byte, 1, MSG_DONTWAIT), -1);
+    cr_assert_eq(errno, EAGAIN, "no end of file");
+    cr_assert_eq(send(fd, "x", 1, MSG_NOSIGNAL), 1);
+    cr_assert_eq(recv(r.peer, &byte, 1, 0), 1);
+    close(fd);
+    cr_assert_eq(recv(r.peer, &byte, 1, 0), 0);
+    rig_end(&r);
+    TEST_NO_LEAKS();
+}
+
 Test(stream_end, writing_to_who_is_gone_is_told_at_the_end_of_the_turn_not_in_the_write)
 {
     struct rig r;
