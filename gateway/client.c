@@ -472,7 +472,7 @@ void client_start(struct client *c, struct stream *s)
         all->metrics->refused_full++;
         log_often(LOG_WARN, "client refused reason=full clients=%u peer=%s", clients_open(all),
                   c->peer);
-        client_bye_write(c, PE_UNAVAILABLE, (struct span){0});
+        client_bye_write(c, PE_UNAVAILABLE, span_text("the gateway is full: connections"));
         return;
     }
     c->state = CLIENT_OPEN;

@@ -2,6 +2,7 @@
  * May touch: tests/world/shelf. Source: world/command/keep.h, PROTOCOL.md "Framing" (order).
  */
 #include "tests/leak.h"
+#include "tests/world/alloc_count.h"
 #include "tests/world/shelf.h"
 
 #include "world/command/keep.h"
@@ -378,6 +379,48 @@ Test(keep, at_the_end_every_place_is_handed_over_however_often_the_store_is_full
     cr_assert_eq(keep_left(r->world), 0);
     cr_assert_eq(shelf_find(&shelf, "alpha")->x, 1);
     cr_assert_eq(shelf_find(&shelf, "beta")->x, 2);
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
+static void count_calls(void *arg, bool inside)
+{
+    uint64_t *calls = arg;
+    if (inside)
+        alloc_count_begin();
+    else
+        *calls += alloc_count_end();
+}
+
+Test(keep, neither_logins_that_wait_nor_saves_ask_the_allocator)
+{
+    struct rig *r = kept_rig();
+    uint64_t calls = 0;
+    uint32_t s[30];
+    char name[8];
+    r->core = count_calls;
+    r->arg = &calls;
+    for (uint32_t i = 0; i < 30; i++) {
+        snprintf(name, sizeof name, "n%u", i);
+        s[i] = rig_open(r, 0);
+        rig_send_login(r, s[i], name);
+        send_enter(r, s[i]);
+        rig_send_say(r, s[i],
+                     "a line that waits until its speaker is in the world, and is told then");
+    }
+    shelf_answer_all(&shelf);
+    for (uint32_t i = 0; i < 30; i++)
+        rig_place(r, s[i], 8 * (i + 1), 3);
+    rig_tick(r, 40);
+    shelf.save_full = true;
+    for (uint32_t i = 0; i < 30; i++)
+        rig_leave(r, s[i]);
+    rig_tick(r, 2);
+    shelf.save_full = false;
+    rig_tick(r, 40);
+    cr_assert_eq(r->world->characters.left_count, 0);
+    cr_assert_eq(calls, 0);
+    r->core = NULL;
     rig_destroy(r);
     TEST_NO_LEAKS();
 }

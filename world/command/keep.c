@@ -11,8 +11,10 @@
 
 #define TWO_PI 6.28318530717958647692
 
-/* A sweep takes nine tenths of -save-every: what is left is for the store's own queue. */
-#define SWEEP_TENTHS 9
+/* A sweep takes less than -save-every by a tenth, and by so much at least: what is left is for the
+ * store's own queue. */
+#define SWEEP_MARGIN_PART 10
+#define SWEEP_MARGIN_NS   (200 * CLOCK_NS_PER_MS)
 /* Put off while the store was full, a sweep catches up by so many phases in a tick. */
 #define SWEEP_PHASES 2
 
@@ -149,6 +151,15 @@ static bool is_changed(const struct world *w, uint32_t slot)
            s->y != e->y[slot] || s->dir != e->dir[slot];
 }
 
+/* A player that stands elsewhere than was saved; one that left was saved then. */
+static bool is_due(const struct world *w, uint32_t slot)
+{
+    const struct entities *e = &w->entities;
+
+    return e->id[slot] != 0 && !(e->flags[slot] & ENTITY_DYING) && e->cold[slot].kind == 0 &&
+           is_changed(w, slot);
+}
+
 static void note_saved(struct world *w, uint32_t slot)
 {
     const struct entities *e = &w->entities;
@@ -158,12 +169,12 @@ static void note_saved(struct world *w, uint32_t slot)
     w->metrics.saves++;
 }
 
-/* Save it, if it is a player that stands elsewhere than was saved. False: the store is full. */
+/* Save it, if it is due. False: the store is full. */
 static bool save_changed(struct world *w, uint32_t slot)
 {
     struct store_character c;
 
-    if (w->entities.id[slot] == 0 || w->entities.cold[slot].kind != 0 || !is_changed(w, slot))
+    if (!is_due(w, slot))
         return true;
     c = as_it_stands(w, slot);
     if (w->store.ops->save(w->store.arg, &c) != 0) {
@@ -212,8 +223,12 @@ bool keep_room(const struct world *w)
 
 static uint32_t sweep_ticks(const struct world *w)
 {
-    int64_t ticks = w->config.save_every_ns / 10 * SWEEP_TENTHS / w->config.tick_ns;
+    int64_t every_ns = w->config.save_every_ns, margin_ns = every_ns / SWEEP_MARGIN_PART;
+    int64_t ticks;
 
+    if (margin_ns < SWEEP_MARGIN_NS)
+        margin_ns = SWEEP_MARGIN_NS;
+    ticks = (every_ns - margin_ns) / w->config.tick_ns;
     return ticks > 1 ? (uint32_t)ticks : 1;
 }
 
@@ -280,6 +295,6 @@ uint64_t keep_left(const struct world *w)
     uint64_t left = w->characters.left_count;
 
     for (uint32_t i = 0; w->store.ops && i < w->entities.slots.fresh; i++)
-        left += w->entities.id[i] != 0 && w->entities.cold[i].kind == 0 && is_changed(w, i);
+        left += is_due(w, i);
     return left;
 }
