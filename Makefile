@@ -3,6 +3,7 @@
 #   SAN=1         AddressSanitizer and UndefinedBehaviorSanitizer
 #   CC=clang      another compiler (its objects have a folder of their own)
 #   WITHOUT="..."  optional libraries to do without, of jansson zlib libzstd sqlite3 liburing
+#                  libcrypto http_parser wslay
 #   EXTRA=...     more compiler flags, such as EXTRA=-march=native
 #   V=1           show whole commands
 #   BUILD=, BIN=  where objects and programs go
@@ -39,12 +40,23 @@ MSGPACK    := $(shell $(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpa
 PACKAGES   := libevent_core libevent_extra $(MSGPACK)
 
 # Optional parts: what is not there is refused in plain words (common/parts.h).
-OPTIONAL := $(filter-out $(WITHOUT),jansson zlib libzstd sqlite3 liburing)
+OPTIONAL := $(filter-out $(WITHOUT),jansson zlib libzstd sqlite3 liburing libcrypto)
 PARTS    := $(foreach p,$(OPTIONAL),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p)))
-PART_DEFINES := $(foreach p,$(PARTS),-DAEGIS_PART_$(shell echo $(p) | tr a-z A-Z)='"$(shell \
-                $(PKG_CONFIG) --modversion $(p))"')
-PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(PARTS) 2>/dev/null) $(PART_DEFINES)
-PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES) $(PARTS) 2>/dev/null)
+part_define = -DAEGIS_PART_$(shell echo $(1) | tr a-z A-Z)='"$(2)"'
+PART_DEFINES := $(foreach p,$(PARTS),$(call part_define,$(p),$(shell $(PKG_CONFIG) --modversion $(p))))
+
+# Debian gives these no .pc file: the compiler is asked for the header, whose macros say the version.
+BARE_OPTIONAL := $(filter-out $(WITHOUT),http_parser wslay)
+bare_header_http_parser := http_parser.h
+bare_header_wslay       := wslay/wslay.h
+bare_version = $(shell printf '\043include <%s>\n' '$(bare_header_$(1))' | $(CC) -E -dM -x c - 2>/dev/null | \
+               sort | sed -n 's/"//g; s/.* WSLAY_VERSION //p; s/.* HTTP_PARSER_VERSION_M[AI][JN]OR //p' | \
+               paste -s -d .)
+BARE_DEFINES := $(foreach p,$(BARE_OPTIONAL),$(foreach v,$(call bare_version,$(p)),$(call part_define,$(p),$(v))))
+BARE_PARTS   := $(foreach p,$(BARE_OPTIONAL),$(if $(call bare_version,$(p)),$(p)))
+
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) $(PARTS) 2>/dev/null) $(PART_DEFINES) $(BARE_DEFINES)
+PKG_LIBS   := $(shell $(PKG_CONFIG) --libs $(PACKAGES) $(PARTS) 2>/dev/null) $(BARE_PARTS:%=-l%)
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 SANITIZE    := -fsanitize=address,undefined

@@ -1,7 +1,8 @@
 /* common/parts.h: the optional libraries that this build has, for -version and for what needs them.
  * The Makefile asks pkg-config for each and defines AEGIS_PART_<NAME> as its version where it is
- * there; WITHOUT="name ..." builds as if it were not. Code that needs one stands between #ifdef
- * AEGIS_PART_<NAME> and #endif, beside a plain refusal. May touch: common/opts.
+ * there (of http_parser and wslay, which have no .pc file, it looks for the header); WITHOUT="name
+ * ..." builds as if it were not. Code that needs one stands between #ifdef AEGIS_PART_<NAME> and
+ * #endif, beside a plain refusal. May touch: common/opts.
  */
 #pragma once
 
@@ -34,10 +35,31 @@
 #else
 #define PARTS_SQLITE3 AEGIS_PART_SQLITE3
 #endif
+#ifndef AEGIS_PART_LIBCRYPTO
+#define PARTS_LIBCRYPTO PARTS_NONE
+#else
+#define PARTS_LIBCRYPTO AEGIS_PART_LIBCRYPTO
+#endif
+#ifndef AEGIS_PART_HTTP_PARSER
+#define PARTS_HTTP_PARSER PARTS_NONE
+#else
+#define PARTS_HTTP_PARSER AEGIS_PART_HTTP_PARSER
+#endif
+#ifndef AEGIS_PART_WSLAY
+#define PARTS_WSLAY PARTS_NONE
+#else
+#define PARTS_WSLAY AEGIS_PART_WSLAY
+#endif
+
+/* WebSocket wants three of them. */
+#if defined(AEGIS_PART_LIBCRYPTO) && defined(AEGIS_PART_HTTP_PARSER) && defined(AEGIS_PART_WSLAY)
+#define PARTS_WEBSOCKET 1
+#endif
 
 /* Rows for opts_program.parts, one a library, whether it is there or not. */
 /* clang-format off */
 #define PARTS_OPTIONAL \
     {"jansson", PARTS_JANSSON}, {"zlib", PARTS_ZLIB}, {"zstd", PARTS_LIBZSTD}, \
-    {"sqlite", PARTS_SQLITE3}, {"liburing", PARTS_LIBURING}
+    {"sqlite", PARTS_SQLITE3}, {"liburing", PARTS_LIBURING}, \
+    {"libcrypto", PARTS_LIBCRYPTO}, {"http-parser", PARTS_HTTP_PARSER}, {"wslay", PARTS_WSLAY}
 /* clang-format on */

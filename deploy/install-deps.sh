@@ -22,6 +22,9 @@ build|zlib1g-dev|reads compressed maps (optional)
 build|libzstd-dev|reads compressed maps (optional)
 build|libsqlite3-dev|the store (optional)
 build|liburing-dev|many sends in one call (optional)
+build|libssl-dev|hashes, for WebSocket (optional)
+build|libhttp-parser-dev|requests, for WebSocket (optional)
+build|libwslay-dev|frames, for WebSocket (optional)
 test|libcriterion-dev|runs the unit tests
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
@@ -69,6 +72,9 @@ thing_is_there() {
         libzstd-dev) pkg-config --exists libzstd 2>/dev/null ;;
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
         liburing-dev) pkg-config --exists liburing 2>/dev/null ;;
+        libssl-dev) pkg-config --exists libcrypto 2>/dev/null ;;
+        libhttp-parser-dev) [ -e /usr/include/http_parser.h ] ;;
+        libwslay-dev) [ -e /usr/include/wslay/wslay.h ] ;;
         python3) command -v python3 >/dev/null ;;
         nodejs) command -v node >/dev/null ;;
         npm) command -v npm >/dev/null ;;
