@@ -122,11 +122,12 @@ static size_t hand_up(struct stream *s, struct span bytes)
     size_t taken = 0;
     while (bytes.n - taken > 0 && !deaf(s)) {
         const struct stream_kind *kind = stream_own_kind(s);
+        struct loop *l = kind->loop; /* the kind may go with another owner */
         struct span rest = span_of(bytes.p + taken, bytes.n - taken);
         if (kind->limits->batch)
-            stream_own_batch_begin(kind->loop, rest);
+            stream_own_batch_begin(l, rest);
         size_t n = kind->ops->data(s->arg, rest);
-        stream_own_batch_end(kind->loop);
+        stream_own_batch_end(l);
         ASSERT(n <= rest.n);
         taken += n;
         size_t left = bytes.n - taken;
@@ -256,6 +257,29 @@ void stream_read_pause(struct stream *s, bool paused)
         stream_own_list(s);
     }
     stream_own_watch(s);
+}
+
+int stream_hand(struct stream *s, const struct stream_limits *limits, const struct stream_ops *ops,
+                void *arg)
+{
+    ASSERT(limits->keep_max >= 1);
+    ASSERT(limits->counted == s->counted);
+    ASSERT(!deaf(s));
+    struct stream_kind *before = stream_own_kind(s);
+    struct loop *l = before->loop;
+    struct stream_kind *kind = stream_kind_join(l, limits, ops);
+    if (!kind)
+        return E_NOMEM;
+    if (s->watched)
+        event_del(&s->event);
+    s->watched = 0;
+    event_assign(&s->event, loop_base(l), s->fd, EV_READ | EV_PERSIST, on_socket, kind);
+    stream_kind_leave(before);
+    s->arg = arg;
+    s->again = true;
+    stream_own_list(s);
+    stream_own_watch(s);
+    return 0;
 }
 
 /* --- ending ----------------------------------------------------------------------------------- */

@@ -59,6 +59,11 @@ struct stream_count {
 int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
                   const struct stream_ops *ops, void *arg, struct stream **out) MUST_CHECK;
 
+/* Another owner takes it over, from within `data` too: what came and was not taken is handed to it
+ * at the end of the turn. `limits` say `counted` as those before did. E_NOMEM: all is as it was. */
+int stream_hand(struct stream *s, const struct stream_limits *limits, const struct stream_ops *ops,
+                void *arg) MUST_CHECK;
+
 /* Queue bytes (copied). 0, E_FULL (hard limit: nothing queued), E_CLOSED (over or finishing),
  * E_NOMEM. Sent at the end of the turn. */
 int stream_write(struct stream *s, struct span bytes) MUST_CHECK;
