@@ -35,6 +35,25 @@ const char *client_end_text(enum client_end end)
     return client_end_row[end].text;
 }
 
+/* What a framing's fault ends a client by, and back. */
+static const enum client_end client_fault_end[] = {
+    [TRANSPORT_SOUND] = CLIENT_END_LENGTH, [TRANSPORT_LENGTH] = CLIENT_END_LENGTH,
+    [TRANSPORT_TEXT] = CLIENT_END_TEXT,    [TRANSPORT_PROTOCOL] = CLIENT_END_WS,
+    [TRANSPORT_DATA] = CLIENT_END_WS_DATA,
+};
+
+static enum transport_fault client_end_fault(enum client_end end)
+{
+    if (end == CLIENT_END_WS)
+        return TRANSPORT_PROTOCOL;
+    return end == CLIENT_END_WS_DATA ? TRANSPORT_DATA : TRANSPORT_SOUND;
+}
+
+static const struct transport_ops *client_transport(const struct client *c)
+{
+    return c->ws ? &transport_ws : c->home->transport;
+}
+
 /* --- ends ---------------------------------------------------------------------------------- */
 
 /* From OPEN to whatever follows. */
@@ -63,12 +82,24 @@ static void client_die(struct client *c)
     clients_bury(c->home, c);
 }
 
-/* Queue the Bye and finish; the client has left already. */
-static void client_bye_write(struct client *c, uint32_t code, struct span reason)
+/* Nothing more is sent or heard. */
+static void client_finish(struct client *c)
 {
     struct clients *all = c->home;
-    uint8_t note[CLIENT_NOTE_MAX], head[TRANSPORT_HEAD_MAX];
-    struct span_writer w = span_writer_of(note, sizeof(note));
+
+    if (all->paused)
+        all->conn->read_pause(c->conn, false);
+    all->conn->finish(c->conn, all->limits.linger_ns);
+}
+
+/* Queue the Bye and finish; the client has left already. */
+static void client_bye_write(struct client *c, uint32_t code, struct span reason,
+                             enum client_end end)
+{
+    struct clients *all = c->home;
+    const struct transport_ops *t = client_transport(c);
+    uint8_t note[CLIENT_NOTE_MAX + TRANSPORT_TAIL_MAX], head[TRANSPORT_HEAD_MAX];
+    struct span_writer w = span_writer_of(note, CLIENT_NOTE_MAX);
     struct message m = {.cmd = CMD_BYE};
 
     m.bye.code = code;
@@ -76,14 +107,14 @@ static void client_bye_write(struct client *c, uint32_t code, struct span reason
         reason.n > 0 && reason.n <= LINK_TEXT_MAX ? reason : span_text(protocol_error_text(code));
     message_write(&w, &m);
     ASSERT(!w.full);
-    const size_t head_bytes = all->transport->head(head, w.len);
-    if (all->conn->write2(c->conn, span_of(head, head_bytes), span_written(&w)) == 0)
+    const size_t head_bytes = t->head(head, w.len);
+    const size_t tail_bytes = t->tail ? t->tail(note + w.len, code, client_end_fault(end)) : 0;
+    if (all->conn->write2(c->conn, span_of(head, head_bytes), span_of(note, w.len + tail_bytes)) ==
+        0)
         all->metrics->byes_sent++;
     else
         all->metrics->byes_unsent++;
-    if (all->paused)
-        all->conn->read_pause(c->conn, false);
-    all->conn->finish(c->conn, all->limits.linger_ns);
+    client_finish(c);
 }
 
 void client_bye(struct client *c, uint32_t code, struct span reason, enum client_end end)
@@ -91,7 +122,7 @@ void client_bye(struct client *c, uint32_t code, struct span reason, enum client
     if (c->state != CLIENT_OPEN)
         return;
     client_leave(c, end);
-    client_bye_write(c, code, reason);
+    client_bye_write(c, code, reason, end);
 }
 
 /* The same with the code's own sentence. */
@@ -174,20 +205,27 @@ static void client_wrote(struct client *c, int r, size_t queued, uint32_t frames
     }
 }
 
-void client_send(struct client *c, struct span body)
+/* Queue two pieces that belong together, `frames` frames in all. */
+static void client_put(struct client *c, struct span a, struct span b, uint32_t frames)
 {
     struct clients *all = c->home;
+    const size_t queued = all->conn->queued(c->conn), hard = all->limits.queue_hard;
+    int r = E_FULL;
+
+    /* One frame always fits an empty queue, however large: nothing says yet that nobody reads. */
+    if (queued == 0 || hard == 0 || queued + a.n + b.n <= hard)
+        r = all->conn->write2(c->conn, a, b);
+    client_wrote(c, r, queued, frames, a.n + b.n);
+}
+
+void client_send(struct client *c, struct span body)
+{
     uint8_t head[TRANSPORT_HEAD_MAX];
 
     if (c->state != CLIENT_OPEN)
         return;
-    const size_t head_bytes = all->transport->head(head, body.n);
-    const size_t queued = all->conn->queued(c->conn), hard = all->limits.queue_hard;
-    int r = E_FULL;
-    /* One frame always fits an empty queue, however large: nothing says yet that nobody reads. */
-    if (queued == 0 || hard == 0 || queued + head_bytes + body.n <= hard)
-        r = all->conn->write2(c->conn, span_of(head, head_bytes), body);
-    client_wrote(c, r, queued, 1, head_bytes + body.n);
+    const size_t head_bytes = client_transport(c)->head(head, body.n);
+    client_put(c, span_of(head, head_bytes), body, 1);
 }
 
 /* Frames that go out in one call. */
@@ -228,8 +266,8 @@ static void client_run_add(struct client_run *run, struct span body, size_t head
 
 void client_send_run(struct client *c, const struct span *bodies, uint32_t n)
 {
-    const struct clients *all = c->home;
-    const size_t hard = all->limits.queue_hard;
+    const struct transport_ops *t = client_transport(c);
+    const size_t hard = c->home->limits.queue_hard;
     struct client_run run;
 
     ASSERT(n <= CLIENT_RUN_MAX);
@@ -241,7 +279,7 @@ void client_send_run(struct client *c, const struct span *bodies, uint32_t n)
             client_run_send(c, &run);
         if (c->state != CLIENT_OPEN)
             return;
-        client_run_add(&run, bodies[i], all->transport->head(run.heads[run.frames], bodies[i].n));
+        client_run_add(&run, bodies[i], t->head(run.heads[run.frames], bodies[i].n));
     }
     client_run_send(c, &run);
 }
@@ -319,6 +357,29 @@ static void client_body(struct client *c, struct span body, uint32_t now_ms, str
     b->bytes += body.n;
 }
 
+/* What the framing says for itself. It costs as a request does, but nothing is said of it: one that
+ * is too much gets no answer. */
+static void client_control(struct client *c, const struct transport_piece *piece, uint32_t now_ms)
+{
+    struct clients *all = c->home;
+
+    if (piece->kind == TRANSPORT_GOODBYE) {
+        client_leave(c, CLIENT_END_CLOSE);
+        (void)all->conn->write(c->conn, piece->bytes);
+        client_finish(c);
+        return;
+    }
+    all->metrics->ws_controls++;
+    if (!rate_take(&c->rate, &all->limits.rate, now_ms)) {
+        all->metrics->refused_rate++;
+        if (rate_refused(&c->refusals, now_ms))
+            client_part(c, PE_RATE_LIMITED, CLIENT_END_RATE);
+        return;
+    }
+    if (piece->kind == TRANSPORT_ANSWER)
+        client_put(c, piece->bytes, (struct span){0}, 0);
+}
+
 /* After a read: `whole` frames were taken, `rest` bytes are the start of another. */
 static void client_note_partial(struct client *c, bool whole, size_t rest)
 {
@@ -332,47 +393,86 @@ static void client_note_partial(struct client *c, bool whole, size_t rest)
     c->partial = rest > 0;
 }
 
+/* One read, as far as it is done. */
+struct client_read {
+    const struct transport_ops *transport;
+    struct transport_state state;
+    struct client_batch batch;
+    uint32_t now_ms;
+    uint64_t frames;
+    size_t used;
+};
+
+/* What is no piece: false where the read ends here. */
+static bool client_no_piece(struct client *c, struct client_read *read, int r,
+                            enum transport_fault fault)
+{
+    if (r == E_SHORT)
+        return false;
+    client_batch_flush(c, &read->batch);
+    if (r == E_FULL)
+        r = read->transport->settle(&read->state);
+    if (r == E_BAD)
+        client_part(c, PE_BAD_FRAME, client_fault_end[fault]);
+    else if (r != 0)
+        client_drop(c, CLIENT_END_MEMORY);
+    return r == 0;
+}
+
+/* The next piece of what came; false: no more of it, or of the client. */
+static bool client_piece(struct client *c, struct client_read *read, struct span rest)
+{
+    struct transport_piece piece = {.fault = TRANSPORT_SOUND};
+    const int r = read->transport->split(&read->state, rest, c->home->limits.frame_max, &piece);
+
+    if (r != 0)
+        return client_no_piece(c, read, r, piece.fault);
+    read->used += piece.used;
+    if (piece.kind == TRANSPORT_BODY) {
+        read->frames++;
+        client_body(c, piece.bytes, read->now_ms, &read->batch);
+    } else if (piece.kind != TRANSPORT_NOTHING) {
+        client_batch_flush(c, &read->batch);
+        client_control(c, &piece, read->now_ms);
+    }
+    return true;
+}
+
 /* All that one read brought, and no more: then it is the next client's turn. Where the link fills
  * up under it, the rest of this read still goes up; the pause comes before the next one. */
 static size_t client_data(void *arg, struct span bytes)
 {
     struct client *c = arg;
     struct clients *all = c->home;
-    const uint32_t now_ms = all->ops->now_ms(all->ops_arg);
-    struct client_batch batch;
-    size_t used = 0;
-    uint64_t frames = 0;
+    struct client_read read;
 
     if (c->parting)
         return bytes.n;
-    batch.n = 0;
-    batch.bytes = 0;
-    while (used < bytes.n && c->state == CLIENT_OPEN && !c->parting) {
-        struct span body;
-        size_t n;
-        const int r = all->transport->split(span_of(bytes.p + used, bytes.n - used),
-                                            all->limits.frame_max, &body, &n);
-        if (r == E_SHORT)
+    read.transport = client_transport(c);
+    read.state.reader = all->ws;
+    read.state.part = all->parts ? &all->parts[c->slot] : NULL;
+    read.batch.n = 0;
+    read.batch.bytes = 0;
+    read.now_ms = all->ops->now_ms(all->ops_arg);
+    read.frames = 0;
+    read.used = 0;
+    while (read.used < bytes.n && c->state == CLIENT_OPEN && !c->parting) {
+        if (!client_piece(c, &read, span_of(bytes.p + read.used, bytes.n - read.used)))
             break;
-        if (r != 0) {
-            client_batch_flush(c, &batch);
-            client_part(c, PE_BAD_FRAME, CLIENT_END_LENGTH);
-            break;
-        }
-        used += n;
-        frames++;
-        client_body(c, body, now_ms, &batch);
     }
-    client_batch_flush(c, &batch);
+    client_batch_flush(c, &read.batch);
+    if (c->ws && read.transport->settle(&read.state) != 0)
+        client_drop(c, CLIENT_END_MEMORY);
 
-    all->metrics->frames_in += frames;
-    all->metrics->bytes_in += used;
+    all->metrics->frames_in += read.frames;
+    all->metrics->bytes_in += read.used;
     if (c->state != CLIENT_OPEN || c->parting)
         return bytes.n;
-    if (frames > 0)
+    if (read.frames > 0)
         c->heard_ms = all->awake_ms;
-    client_note_partial(c, frames > 0, bytes.n - used);
-    return used;
+    const bool part = c->ws && *read.state.part;
+    client_note_partial(c, read.frames > 0, bytes.n - read.used + part);
+    return read.used;
 }
 
 static void client_pressure(void *arg, bool on)
@@ -472,7 +572,8 @@ void client_start(struct client *c, struct stream *s)
         all->metrics->refused_full++;
         log_often(LOG_WARN, "client refused reason=full clients=%u peer=%s", clients_open(all),
                   c->peer);
-        client_bye_write(c, PE_UNAVAILABLE, span_text("the gateway is full: connections"));
+        client_bye_write(c, PE_UNAVAILABLE, span_text("the gateway is full: connections"),
+                         CLIENT_END_WORLD);
         return;
     }
     c->state = CLIENT_OPEN;

@@ -41,7 +41,11 @@ enum client_state {
     CLIENT_END(QUEUE, closed_queue, "slow_hard")         \
     CLIENT_END(DRAIN, closed_drain, "shutting_down")     \
     CLIENT_END(WORLD, closed_world, "world")             \
-    CLIENT_END(MEMORY, closed_memory, "memory")
+    CLIENT_END(MEMORY, closed_memory, "memory")          \
+    CLIENT_END(CLOSE, closed_ws_close, "ws_close")       \
+    CLIENT_END(WS, closed_ws_protocol, "ws_protocol")    \
+    CLIENT_END(WS_DATA, closed_ws_data, "ws_data")       \
+    CLIENT_END(TEXT, closed_ws_text, "ws_text")
 
 enum client_end {
 #define CLIENT_END(NAME, metric, text) CLIENT_END_##NAME,
@@ -49,7 +53,7 @@ enum client_end {
 #undef CLIENT_END
 };
 
-#define CLIENT_SLOT_BITS 23 /* more clients than one process can have descriptors for */
+#define CLIENT_SLOT_BITS 22 /* more clients than one process can have descriptors for */
 
 /* Kept small: an idle client costs this and its peer's text (72 bytes for an IPv4 one), its stream,
  * and 36 bytes of tables. Times are clients->awake_ms at the last step. */
@@ -64,6 +68,7 @@ struct client {
     bool logged_in : 1; /* believes so; kept by the relay */
     bool session : 1;   /* open on the link; kept by the relay */
     bool parting : 1;   /* is read no longer; its Bye waits for the answers in flight */
+    bool ws : 1;        /* framed by transport_ws, not as the clients are; set before its start */
     bool watched : 1;   /* its queue does not empty; kept by gateway/drains */
     union {
         uint32_t heard_ms;  /* OPEN: the last whole frame */

@@ -45,11 +45,22 @@ void clients_leave(struct clients *all)
     atomic_fetch_sub_explicit(&all->total->open, 1, memory_order_relaxed);
 }
 
+bool clients_visit(struct clients *all)
+{
+    return clients_count(&all->total->visiting, all->limits.visitors_max);
+}
+
+void clients_visit_end(struct clients *all)
+{
+    atomic_fetch_sub_explicit(&all->total->visiting, 1, memory_order_relaxed);
+}
+
 int clients_init(struct clients *all)
 {
     ASSERT(all->limits.clients_max >= 1);
-    ASSERT(all->limits.clients_max + CLIENTS_REFUSED_MAX < 1u << CLIENT_SLOT_BITS);
-    const uint32_t cap = all->limits.clients_max + CLIENTS_REFUSED_MAX;
+    const uint32_t beside = CLIENTS_REFUSED_MAX + all->limits.visitors_max;
+    ASSERT(all->limits.clients_max + beside < 1u << CLIENT_SLOT_BITS);
+    const uint32_t cap = all->limits.clients_max + beside;
 
     if (!all->total)
         all->total = &all->own;
@@ -57,7 +68,8 @@ int clients_init(struct clients *all)
     all->scratch_cap = all->limits.frame_max + CLIENTS_SCRATCH_SLACK;
     all->scratch = malloc(all->scratch_cap);
     all->by_slot = calloc(cap, sizeof(struct client *));
-    int r = all->scratch && all->by_slot ? 0 : E_NOMEM;
+    all->parts = all->ws ? calloc(cap, sizeof(*all->parts)) : NULL;
+    int r = all->scratch && all->by_slot && (all->parts || !all->ws) ? 0 : E_NOMEM;
     if (r == 0)
         r = slots_init(&all->slots, cap);
     if (r == 0)
@@ -77,6 +89,8 @@ void clients_fini(struct clients *all)
             continue;
         if (c->conn)
             all->conn->destroy(c->conn);
+        if (all->parts)
+            free(all->parts[slot]);
         free(c);
         atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
     }
@@ -84,6 +98,8 @@ void clients_fini(struct clients *all)
         atomic_fetch_sub_explicit(&all->total->open, all->open, memory_order_relaxed);
     free(all->by_slot);
     free(all->scratch);
+    free(all->parts);
+    all->parts = NULL;
     all->by_slot = NULL;
     all->scratch = NULL;
     all->open = 0;
@@ -122,6 +138,10 @@ static void clients_free(struct clients *all, struct client *c)
     const uint32_t slot = c->slot;
 
     all->by_slot[slot] = NULL;
+    if (all->parts) {
+        free(all->parts[slot]);
+        all->parts[slot] = NULL;
+    }
     slots_give(&all->slots, slot, all->slots.gen[slot]);
     atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
     free(c);

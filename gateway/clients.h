@@ -23,6 +23,7 @@ struct clients_limits {
     struct rate_limit rate;
     uint32_t idle_ms, login_ms, frame_ms, slow_ms; /* 0: off */
     int64_t linger_ns;
+    uint32_t visitors_max; /* connections that may become clients; 0: all are clients at once */
 };
 
 /* What clients need of the process. */
@@ -49,13 +50,15 @@ struct clients_world {
 
 /* What the limits are held against: shared by the threads of a process, whose limits are one. */
 struct clients_total {
-    _Atomic uint32_t open; /* clients that are served */
-    _Atomic uint32_t live; /* connections, those that are ending among them */
+    _Atomic uint32_t open;     /* clients that are served */
+    _Atomic uint32_t live;     /* connections, those that are ending among them */
+    _Atomic uint32_t visiting; /* of those, what is no client, or not yet */
 };
 
 struct clients {
     struct clients_limits limits;
     const struct transport_ops *transport; /* borrowed, as all below */
+    struct ws_reader *ws;                  /* NULL: no client is framed by transport_ws */
     const struct conn_ops *conn;
     const struct clients_ops *ops;
     void *ops_arg;
@@ -66,7 +69,8 @@ struct clients {
     struct clients_total own;
 
     struct slots slots;
-    struct client **by_slot; /* [slots.cap] owned */
+    struct client **by_slot;       /* [slots.cap] owned */
+    struct transport_part **parts; /* [slots.cap] owned; NULL where `ws` is */
     struct wheel wheel;
     struct drains drains;
     uint8_t *scratch; /* [scratch_cap] a body that we write ourselves */
@@ -79,13 +83,16 @@ struct clients {
     bool paused;        /* nobody is read; kept by clients_pause */
 };
 
-/* `all` comes with limits, transport, conn, ops and metrics filled in, the rest zero; `world` may
- * be set later, before the first client. E_NOMEM. */
+/* `all` comes with limits, transport, ws, conn, ops and metrics filled in, the rest zero; `world`
+ * may be set later, before the first client. E_NOMEM. */
 int clients_init(struct clients *all) MUST_CHECK;
 /* Clients that are served, in all threads. */
 uint32_t clients_open(const struct clients *all);
 /* One more of them, unless there are `clients_max`. For client.c. */
 bool clients_enter(struct clients *all);
+/* One visitor more, unless there are `visitors_max`. */
+bool clients_visit(struct clients *all);
+void clients_visit_end(struct clients *all);
 /* One less. For client.c. */
 void clients_leave(struct clients *all);
 /* Every connection ends at once. */

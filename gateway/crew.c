@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "gateway/clients.h"
+#include "gateway/web_files.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define CREW_WHY_MAX   480
 #define CREW_SUM_STEPS 10                   /* steps between two looks at every client's queue */
 #define CREW_HUNG_NS   (5 * CLOCK_NS_PER_S) /* a thread that did not step for so long hangs */
 
@@ -42,6 +44,7 @@ struct crew {
     uint32_t n;
     struct loop_bell *home; /* one more is over */
     struct clients_total total;
+    struct web_files *web; /* NULL: no -ws-listen */
     struct gateway_metrics sum;
     bool draining;
 };
@@ -143,6 +146,11 @@ const char *crew_addr(const struct crew *c)
     return gateway_addr(c->gates[0].gateway);
 }
 
+const char *crew_ws_addr(const struct crew *c)
+{
+    return gateway_ws_addr(c->gates[0].gateway);
+}
+
 const char *crew_unready(const struct crew *c)
 {
     const char *unready = gateway_unready(c->gates[0].gateway);
@@ -198,6 +206,8 @@ static int crew_add(struct crew *c, const struct gateway_config *config, char *w
         .index = c->n,
         .count = (uint32_t)config->threads,
         .listen = first ? NULL : crew_addr(c),
+        .ws_listen = first ? NULL : crew_ws_addr(c),
+        .web = c->web,
         .total = &c->total,
         .stepped = first ? NULL : crew_on_step,
         .over = crew_on_over,
@@ -221,6 +231,20 @@ static int crew_add(struct crew *c, const struct gateway_config *config, char *w
     return r;
 }
 
+/* The files that all of them serve. */
+static int crew_read_web(struct crew *c, const struct gateway_config *config, char *why,
+                         size_t why_cap)
+{
+    char cause[CREW_WHY_MAX];
+
+    if (config->ws_listen[0] == '\0')
+        return 0;
+    const int r = web_files_create(config->web, &c->web, cause, sizeof(cause));
+    if (r != 0)
+        snprintf(why, why_cap, "-web: %s", cause);
+    return r;
+}
+
 int crew_create(struct loop *loop, const struct gateway_config *config, struct crew **out,
                 char *why, size_t why_cap)
 {
@@ -235,6 +259,8 @@ int crew_create(struct loop *loop, const struct gateway_config *config, struct c
     }
     if (r != 0)
         snprintf(why, why_cap, "%s", err_text(r));
+    else
+        r = crew_read_web(c, config, why, why_cap);
     for (uint64_t i = 0; i < config->threads && r == 0; i++)
         r = crew_add(c, config, why, why_cap);
     if (r != 0) {
@@ -291,6 +317,7 @@ void crew_destroy(struct crew *c)
         pthread_mutex_destroy(&gate->lock);
     }
     loop_bell_destroy(c->home);
+    web_files_destroy(c->web);
     free(c->gates);
     free(c);
 }

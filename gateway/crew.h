@@ -30,8 +30,9 @@ void crew_stop(struct crew *c);
  * fine. */
 void crew_destroy(struct crew *c);
 
-/* Where all listen. */
+/* Where all listen; for WebSocket NULL: nowhere. */
 const char *crew_addr(const struct crew *c);
+const char *crew_ws_addr(const struct crew *c);
 
 /* gateway_drain for each; stops the first one's loop when all are done. */
 void crew_drain(struct crew *c);

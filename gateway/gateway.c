@@ -2,6 +2,7 @@
  * May touch: common, everything in gateway. On trouble: see gateway.h.
  *
  *   listener ─► clients ─► relay ─► uplink ─► world
+ *   ws_listener ─► visitors ─┘
  *                  ▲ one timer of 100 ms steps both ▲
  */
 #include "gateway/gateway.h"
@@ -15,6 +16,7 @@
 #include "gateway/relay.h"
 #include "proto/frame.h"
 #include "proto/protocol.h"
+#include "proto/ws_frame.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -44,6 +46,8 @@ struct gateway {
     struct uplink uplink;
     struct relay relay;
     struct listener listener;
+    struct listener ws_listener; /* all zero: no -ws-listen */
+    struct visitors visitors;
     struct stream_limits link_limits;
     struct net_dialer *dialer;
     struct loop_timer *timer;
@@ -180,14 +184,22 @@ void gateway_drain(struct gateway *g)
     const int64_t limit_ns = g->config->drain_timeout_ns;
     g->drain_end = clock_add(loop_now(g->loop), limit_ns != 0 ? limit_ns : GATEWAY_FOREVER_NS);
     listener_stop(&g->listener);
+    listener_stop(&g->ws_listener);
+    visitors_end(&g->visitors);
     clients_bye(&g->clients, PE_SHUTTING_DOWN, CLIENT_END_DRAIN);
+}
+
+static bool gateway_accepting(const struct gateway *g)
+{
+    return listener_accepting(&g->listener) &&
+           (!g->ws_listener.net || listener_accepting(&g->ws_listener));
 }
 
 const char *gateway_unready(const struct gateway *g)
 {
     if (g->draining)
         return "draining";
-    if (!listener_accepting(&g->listener))
+    if (!gateway_accepting(g))
         return "out of descriptors";
     if (clients_open(&g->clients) >= g->clients.limits.clients_max)
         return "full";
@@ -239,6 +251,7 @@ static void gateway_limits(struct gateway *g)
     limits->frame_ms = gateway_limit_ms(config->frame_timeout_ns);
     limits->slow_ms = gateway_limit_ms(config->slow_timeout_ns);
     limits->linger_ns = config->linger_ns != 0 ? config->linger_ns : GATEWAY_FOREVER_NS;
+    limits->visitors_max = g->place.web ? VISITORS_MAX : 0;
     g->link_limits = (struct stream_limits){
         .queue_soft = config->link_queue_soft,
         .queue_hard = config->link_queue_hard,
@@ -259,7 +272,9 @@ static int gateway_init_parts(struct gateway *g)
     all->ops_arg = g;
     all->metrics = &g->metrics;
     all->total = g->place.total;
-    int r = clients_init(all);
+    int r = g->place.web ? transport_ws_reader(all->limits.frame_max, &all->ws) : 0;
+    if (r == 0)
+        r = clients_init(all);
     if (r == 0)
         r = relay_init(&g->relay, all, u, &g->metrics);
     if (r == 0)
@@ -284,11 +299,50 @@ static int gateway_init_parts(struct gateway *g)
     return r;
 }
 
-static enum listener_port gateway_port(const struct gateway_place *place)
+/* Listen as one flag says: at `first` if another thread does already. */
+static int gateway_listen(struct gateway *g, struct listener *l, const char *flag, const char *addr,
+                          const char *first, struct visitors *visitors, char *why, size_t why_cap)
 {
-    if (place->count == 1)
-        return LISTENER_ALONE;
-    return place->listen ? LISTENER_BESIDE : LISTENER_FIRST;
+    const struct gateway_config *config = g->config;
+    const uint64_t queue_hard = config->queue_hard;
+    const uint32_t head_max = visitors ? WS_FRAME_HEAD : FRAME_HEAD;
+    /* The client holds the hard limit, since it still has a Bye to queue when it is reached, and a
+     * frame may be larger than it; the stream's is the bound on both. */
+    const struct stream_limits limits = {
+        .queue_soft = config->queue_soft,
+        .queue_hard = queue_hard != 0 ? queue_hard + PROTO_BATCH_MAX + CLIENT_NOTE_MAX : 0,
+        .keep_max = head_max + g->clients.limits.frame_max,
+        .read_max = GATEWAY_READ_MAX,
+        .sndbuf = config->sndbuf < INT_MAX ? (int)config->sndbuf : INT_MAX,
+    };
+    const enum listener_port port = g->place.count == 1 ? LISTENER_ALONE
+                                    : first             ? LISTENER_BESIDE
+                                                        : LISTENER_FIRST;
+    char cause[NET_TEXT_MAX + 128];
+    const int r = listener_init(l, g->loop, &g->clients, first ? first : addr, port, &limits,
+                                gateway_room(g), visitors, cause, sizeof(cause));
+    if (r != 0)
+        snprintf(why, why_cap, "-%s: %s", flag, cause);
+    return r;
+}
+
+static int gateway_listen_ws(struct gateway *g, char *why, size_t why_cap)
+{
+    const struct gateway_config *config = g->config;
+    const int64_t frame_ns = config->frame_timeout_ns;
+
+    if (!g->place.web)
+        return 0;
+    g->visitors = (struct visitors){
+        .loop = g->loop,
+        .clients = &g->clients,
+        .limits = &g->ws_listener.limits,
+        .files = g->place.web,
+        .origins = config->ws_origins,
+        .head_ns = frame_ns != 0 ? frame_ns : config->login_timeout_ns,
+    };
+    return gateway_listen(g, &g->ws_listener, "ws-listen", config->ws_listen, g->place.ws_listen,
+                          &g->visitors, why, why_cap);
 }
 
 int gateway_create(struct loop *loop, const struct gateway_config *config,
@@ -315,22 +369,11 @@ int gateway_create(struct loop *loop, const struct gateway_config *config,
         return r;
     }
 
-    /* The client holds the hard limit, since it still has a Bye to queue when it is reached, and a
-     * frame may be larger than it; the stream's is the bound on both. */
-    const uint64_t queue_hard = config->queue_hard;
-    const struct stream_limits limits = {
-        .queue_soft = config->queue_soft,
-        .queue_hard = queue_hard != 0 ? queue_hard + PROTO_BATCH_MAX + CLIENT_NOTE_MAX : 0,
-        .keep_max = FRAME_HEAD + g->clients.limits.frame_max,
-        .read_max = GATEWAY_READ_MAX,
-        .sndbuf = config->sndbuf < INT_MAX ? (int)config->sndbuf : INT_MAX,
-    };
-    char cause[NET_TEXT_MAX + 128];
-    r = listener_init(&g->listener, loop, &g->clients,
-                      place->listen ? place->listen : config->listen, gateway_port(&g->place),
-                      &limits, gateway_room(g), cause, sizeof(cause));
+    r = gateway_listen(g, &g->listener, "listen", config->listen, place->listen, NULL, why,
+                       why_cap);
+    if (r == 0)
+        r = gateway_listen_ws(g, why, why_cap);
     if (r != 0) {
-        snprintf(why, why_cap, "-listen: %s", cause);
         gateway_destroy(g);
         return r;
     }
@@ -345,8 +388,11 @@ void gateway_destroy(struct gateway *g)
     if (!g)
         return;
     listener_stop(&g->listener);
+    listener_stop(&g->ws_listener);
     uplink_fini(&g->uplink);
+    visitors_fini(&g->visitors);
     clients_fini(&g->clients);
+    transport_ws_reader_end(g->clients.ws);
     relay_fini(&g->relay);
     loop_timer_destroy(g->timer);
     loop_defer_cancel(g->loop, &g->reap);
@@ -356,6 +402,11 @@ void gateway_destroy(struct gateway *g)
 const char *gateway_addr(const struct gateway *g)
 {
     return net_listener_addr(g->listener.net);
+}
+
+const char *gateway_ws_addr(const struct gateway *g)
+{
+    return g->ws_listener.net ? net_listener_addr(g->ws_listener.net) : NULL;
 }
 
 const struct gateway_metrics *gateway_metrics_now(struct gateway *g)
@@ -373,7 +424,7 @@ const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
     struct gateway_metrics *m = &g->metrics;
 
     m->threads = 1;
-    m->accepting = listener_accepting(&g->listener);
+    m->accepting = gateway_accepting(g);
     m->clients = g->clients.open;
     m->clients_max = g->clients.limits.clients_max;
     m->sessions = g->relay.sessions;

@@ -1,4 +1,4 @@
-/* gateway/gateway.h: one gateway, put together: listener, clients, relay, uplink, one timer.
+/* gateway/gateway.h: one gateway, put together: listeners, clients, relay, uplink, one timer.
  * In one thread: where a process has several, each has one of these (see crew.h).
  * May touch: common, everything in gateway. Never: flags' text, signals (that is main).
  * On trouble: only the start can fail; later trouble is some client's or the link's.
@@ -11,12 +11,15 @@
 
 struct gateway;
 struct clients_total;
+struct web_files;
 
 /* One of several in a process, each in a thread of its own. All zero: there are no others. */
 struct gateway_place {
     uint32_t index, count;       /* of this one, and how many there are; count 0 is 1 */
     const char *listen;          /* where the first one listens; NULL: this is it. Borrowed */
+    const char *ws_listen;       /* the same for WebSocket */
     struct clients_total *total; /* what all have together; NULL: count is 1. Borrowed */
+    const struct web_files *web; /* what is served; NULL: no -ws-listen. Borrowed */
     void (*stepped)(void *arg);  /* called every 100 ms, in this gateway's thread; NULL: not */
     void (*over)(void *arg);     /* drained; in this gateway's thread. NULL: the loop is stopped */
     void *arg;
@@ -31,8 +34,9 @@ int gateway_create(struct loop *loop, const struct gateway_config *config,
  * at its end. NULL is fine. */
 void gateway_destroy(struct gateway *g);
 
-/* Where it listens, with the port that was chosen. */
+/* Where it listens, with the port that was chosen; for WebSocket NULL: nowhere. */
 const char *gateway_addr(const struct gateway *g);
+const char *gateway_ws_addr(const struct gateway *g);
 
 /* Stop accepting, Bye 17 to every client, then close the link; the loop is stopped, or `over` is
  * called, when that is done, or by -drain-timeout. */

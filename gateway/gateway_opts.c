@@ -5,6 +5,8 @@
 
 #include "common/err.h"
 #include "common/io/http.h"
+#include "common/parts.h"
+#include "gateway/origins.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,6 +38,13 @@ const struct opt gateway_opts[] = {
      .help = "a world silent for this long counts as away; both sides ping three times in it"},
     {.name = "admin", .type = OPT_TEXT, .offset = FIELD(admin), .def = "", .unit = "",
      .help = "where operators find /metrics, /healthz and /readyz; a bare port is on 127.0.0.1"},
+    {.name = "ws-listen", .type = OPT_ADDR, .offset = FIELD(ws_listen), .def = "", .unit = "",
+     .help = "where WebSocket clients connect, at /ws; the rest of it serves -web"},
+    {.name = "ws-origins", .type = OPT_TEXT, .offset = FIELD(ws_origins), .def = "", .unit = "",
+     .help = "pages that may connect: scheme://host[:port] between commas, * for all; clients that "
+             "are no page send no Origin, and may"},
+    {.name = "web", .type = OPT_TEXT, .offset = FIELD(web), .def = "", .unit = "",
+     .help = "folder whose files the WebSocket port serves, read at the start"},
     {.name = "max-clients", .type = OPT_UINT, .offset = FIELD(max_clients), .def = "10000",
      .unit = "", .min = 1, .max = CLIENTS_MAX, .zero_off = true,
      .help = "clients at once; one more gets Bye 13"},
@@ -103,6 +112,32 @@ static unsigned long gateway_opts_port(const char *addr)
     return colon ? strtoul(colon + 1, NULL, 10) : 0;
 }
 
+static int gateway_opts_check_ws(const struct gateway_config *config, char *why, size_t why_cap)
+{
+    struct span bad;
+
+    if (origins_check(config->ws_origins, &bad) != 0) {
+        snprintf(why, why_cap,
+                 "-ws-origins: \"%.*s\": must be scheme://host[:port] in small letters, or *",
+                 bad.n < 80 ? (int)bad.n : 80, (const char *)bad.p);
+        return E_RANGE;
+    }
+    if (config->ws_listen[0] == '\0' && (config->web[0] != '\0' || config->ws_origins[0] != '\0')) {
+        snprintf(why, why_cap, "-%s: does nothing without -ws-listen",
+                 config->web[0] != '\0' ? "web" : "ws-origins");
+        return E_RANGE;
+    }
+#ifndef PARTS_WEBSOCKET
+    if (config->ws_listen[0] != '\0') {
+        snprintf(why, why_cap,
+                 "-ws-listen: this program was built without libcrypto, http-parser or wslay "
+                 "(-version tells which)");
+        return E_MISSING;
+    }
+#endif
+    return 0;
+}
+
 int gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap)
 {
     char admin[HTTP_ADDR_MAX];
@@ -128,5 +163,5 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
         snprintf(why, why_cap, "-admin: \"%.80s\": %s", config->admin, reason);
         return E_RANGE;
     }
-    return 0;
+    return gateway_opts_check_ws(config, why, why_cap);
 }

@@ -9,7 +9,10 @@ struct gateway_config {
     int role; /* always 0: the front door has chosen */
     const char *listen;
     const char *upstream;
-    const char *admin; /* "": off */
+    const char *admin;      /* "": off */
+    const char *ws_listen;  /* "": off */
+    const char *ws_origins; /* "": no page may connect */
+    const char *web;        /* "": the page that is built in */
     int64_t link_timeout_ns;
 
     uint64_t max_clients;    /* 0: as many as there are descriptors */
@@ -37,6 +40,6 @@ struct gateway_config {
 extern const struct opt gateway_opts[];
 extern const size_t gateway_opts_n;
 
-/* What no single row can say: how the values stand to each other. 0, or E_RANGE: `why` has the
- * line, which names the flag. */
+/* What no single row can say: how the values stand to each other, and to what is built in. 0;
+ * E_RANGE, E_MISSING: `why` has the line, which names the flag. */
 int gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap) MUST_CHECK;

@@ -1,4 +1,5 @@
-/* gateway/listener.c: accept and place. May touch: common/io, clients. On trouble: listener.h. */
+/* gateway/listener.c: accept and place. May touch: common/io, clients, visitor. On trouble:
+ * listener.h. */
 #include "gateway/listener.h"
 
 #include "common/err.h"
@@ -19,6 +20,10 @@ static void listener_accepted(void *arg, int fd, const char *peer)
         close(fd);
         all->metrics->refused_busy++;
         log_often(LOG_WARN, "client refused reason=busy error=\"%s\" peer=%s", err_text(r), peer);
+        return;
+    }
+    if (l->visitors) {
+        visitors_take(l->visitors, c, fd);
         return;
     }
     r = stream_create(l->loop, fd, &l->limits, &client_stream_ops, c, &s);
@@ -59,13 +64,14 @@ static const struct net_listener_ops listener_ops = {
 
 int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
                   enum listener_port port, const struct stream_limits *limits,
-                  uint64_t connections_max, char *why, size_t why_cap)
+                  uint64_t connections_max, struct visitors *visitors, char *why, size_t why_cap)
 {
     *l = (struct listener){
         .loop = loop,
         .clients = clients,
         .limits = *limits,
         .connections_max = connections_max,
+        .visitors = visitors,
     };
     if (port == LISTENER_ALONE)
         return net_listen(loop, addr, &listener_ops, l, &l->net, why, why_cap);

@@ -85,6 +85,8 @@ static void gateway_run(struct gateway_run *run)
         r = crew_start(run->crew);
     if (r == 0) {
         log_line(LOG_INFO, "listening on %s", crew_addr(run->crew));
+        if (crew_ws_addr(run->crew))
+            log_line(LOG_INFO, "websocket on %s", crew_ws_addr(run->crew));
         if (run->admin)
             log_line(LOG_INFO, "admin on %s", gateway_admin_addr(run->admin));
         notify_ready(run->notify);

@@ -9,16 +9,16 @@
 Test(transport_len, a_frame_is_split_wherever_it_is_cut)
 {
     const uint8_t in[] = {0, 0, 0, 3, 'a', 'b', 'c', 0, 0};
-    struct span body;
-    size_t used;
+    struct transport_piece piece;
 
     for (size_t n = 0; n < 7; n++)
-        cr_assert_eq(transport_len.split(span_of(in, n), 16, &body, &used), E_SHORT);
+        cr_assert_eq(transport_len.split(NULL, span_of(in, n), 16, &piece), E_SHORT);
     for (size_t n = 7; n <= sizeof(in); n++) {
-        cr_assert_eq(transport_len.split(span_of(in, n), 16, &body, &used), 0);
-        cr_assert_eq(used, 7);
-        cr_assert_eq(body.n, 3);
-        cr_assert_eq(body.p, in + 4);
+        cr_assert_eq(transport_len.split(NULL, span_of(in, n), 16, &piece), 0);
+        cr_assert_eq(piece.kind, TRANSPORT_BODY);
+        cr_assert_eq(piece.used, 7);
+        cr_assert_eq(piece.bytes.n, 3);
+        cr_assert_eq(piece.bytes.p, in + 4);
     }
 }
 
@@ -28,11 +28,10 @@ Test(transport_len, a_length_that_is_not_allowed_is_told_at_the_head)
         {0, 0, 0, 0},    {0, 0, 0x40, 1},          {0x7f, 0xff, 0xff, 0xff},
         {0x80, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff},
     };
-    struct span body;
-    size_t used;
+    struct transport_piece piece;
 
     for (size_t i = 0; i < 5; i++)
-        cr_assert_eq(transport_len.split(span_of(heads[i], 4), PROTO_FRAME_MAX, &body, &used),
+        cr_assert_eq(transport_len.split(NULL, span_of(heads[i], 4), PROTO_FRAME_MAX, &piece),
                      E_BAD);
 }
 
