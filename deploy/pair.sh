@@ -27,11 +27,12 @@ pair_alive() {
     case $pair_stat in *') Z '*) return 1 ;; esac
 }
 
-# pair_address LOG PID: print the address that the process says it listens on.
+# pair_address LOG PID [WORDS]: print the address that the process says it listens on, or what else
+# stands behind these words in its log.
 pair_address() {
     pair_tenths=0
     while [ $pair_tenths -lt $PAIR_START_TENTHS ]; do
-        pair_found=$(sed -n 's/.*listening on \([][0-9a-fA-F.:]*:[0-9]*\).*/\1/p' "$1" | head -n 1)
+        pair_found=$(sed -n 's/.*'"${3:-listening on}"' \([][0-9a-fA-F.:]*:[0-9]*\).*/\1/p' "$1" | head -n 1)
         if [ -n "$pair_found" ]; then
             echo "$pair_found"
             return 0
@@ -63,7 +64,8 @@ pair_store() {
 }
 
 # pair_start BIN DIR WORLD_LISTEN GATEWAY_LISTEN [WORLD FLAGS...]: both listen when it returns.
-# Sets world_pid, world_addr, gateway_pid, gateway_addr.
+# $pair_gateway_flags, where set, are the gateway's. Sets world_pid, world_addr, gateway_pid,
+# gateway_addr.
 pair_start() {
     pair_bin=$1 pair_dir=$2 pair_world=$3 pair_gateway=$4
     shift 4
@@ -72,8 +74,9 @@ pair_start() {
     world_pid=$pair_pid
     world_addr=$(pair_address "$pair_dir/world.log" "$world_pid") ||
         pair_die "the world did not start" "$pair_dir/world.log"
+    # shellcheck disable=SC2086 # a list of words
     pair_spawn "$pair_dir/gateway.log" "$pair_bin/aegis" -role=gateway -listen "$pair_gateway" \
-        -upstream "$world_addr"
+        -upstream "$world_addr" ${pair_gateway_flags:-}
     gateway_pid=$pair_pid
     gateway_addr=$(pair_address "$pair_dir/gateway.log" "$gateway_pid") ||
         pair_die "the gateway did not start" "$pair_dir/gateway.log"

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """tests/e2e/client.py: a small client in another language, written from proto/PROTOCOL.md alone.
 
-Frames over TCP, requests and their answers, and the view that Aoi frames add up to. It takes what
+Frames over TCP or WebSocket (wire.py), requests and their answers, and the view that Aoi frames add up to. It takes what
 the server says at its word and notes in `faults` whatever breaks the contract's rules about order,
 ids and ticks. May touch: the socket. Never: anything of ours but PROTOCOL.md.
 On trouble: Closed when the connection ended, Late when nothing came in time.
@@ -22,12 +22,13 @@ from collections import namedtuple
 
 import msgpack
 
+from wire import Broken, wire_of
+
 LOGIN, LOGIN_RESP, ENTER, ENTER_RESP, LEAVE, LEAVE_RESP = 1, 2, 3, 4, 5, 6
 MOVE, MOVE_RESP, WALK, WALK_RESP, PING, PING_RESP, SAY, SAY_RESP = 7, 8, 9, 10, 11, 12, 13, 14
 AOI_ADD, AOI_REMOVE, AOI_MOVE, MOVE_FAIL, SAY_NOTIFY = 32, 33, 34, 35, 36
 ERROR, BYE = 48, 49
 
-MAX_FROM_SERVER = 1 << 20
 TURN = 2 * math.pi
 
 Frame = namedtuple("Frame", "cmd seq payload body")  # a PingResp's payload is its bytes
@@ -39,10 +40,6 @@ class Late(Exception):
 
 class Closed(Exception):
     """The connection has ended."""
-
-
-class Broken(Exception):
-    """What came is not what PROTOCOL.md says."""
 
 
 # --- bytes ----------------------------------------------------------------------------------------
@@ -58,10 +55,6 @@ def unpack(data):
 
 def body_of(cmd, seq, payload=None):
     return pack([cmd, seq, payload])
-
-
-def framed(body):
-    return struct.pack(">I", len(body)) + body
 
 
 def split(body):
@@ -258,10 +251,13 @@ class View:
 class Client:
     """One connection. `frames` keeps all that came, in order; `view` is what is in sight.
 
-    `inspect`, where given, is called with each frame and returns what is wrong with it, or "".
+    `addr` is host:port, or ws://host:port. `inspect`, where given, is called with each frame and
+    returns what is wrong with it, or "".
     """
 
     def __init__(self, addr, inspect=None, timeout=10.0):
+        self.wire = wire_of(addr)
+        addr = addr.split("://")[-1]
         host, port = addr.rsplit(":", 1)
         self.sock = socket.create_connection((host.strip("[]"), int(port)), timeout)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -274,6 +270,7 @@ class Client:
         self.ended = False
         self.name = self.id = self.x = self.y = self.entered = None
         self.sight = None
+        self.send_bytes(self.wire.greeting(addr))
 
     @property
     def view(self):
@@ -290,7 +287,10 @@ class Client:
         self.sock.sendall(data)
 
     def send_body(self, body):
-        self.send_bytes(framed(body))
+        self.send_bytes(self.framed(body))
+
+    def framed(self, body):
+        return self.wire.frame(body)
 
     def body(self, cmd, payload=None):
         """The next request's body; its seq is self.seq."""
@@ -318,14 +318,7 @@ class Client:
             self.ended = True
             raise Closed()
         self.buffer += data
-        while len(self.buffer) >= 4:
-            length = struct.unpack_from(">I", self.buffer)[0]
-            if not 1 <= length <= MAX_FROM_SERVER:
-                raise Broken(f"a frame of {length} bytes")
-            if len(self.buffer) < 4 + length:
-                break
-            body = bytes(self.buffer[4:4 + length])
-            del self.buffer[:4 + length]
+        for body in self.wire.bodies(self.buffer):
             self._take(body)
         return True
 

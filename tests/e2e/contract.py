@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """tests/e2e/contract.py: does a pair keep proto/PROTOCOL.md, as a client from outside sees it?
 
-    tests/e2e/contract.py -addr HOST:PORT [SCENE...]
+    tests/e2e/contract.py -addr [ws://]HOST:PORT [SCENE...]
 
 Plays scenes of one to five clients (client.py, written from PROTOCOL.md alone) against a gateway
 and its world with default flags; SCENE picks those whose name holds it. A line for each check and
@@ -18,7 +18,7 @@ import contract_sight
 from contract_stage import Stage
 
 SCENES = contract_rules.SCENES + contract_sight.SCENES + contract_frames.SCENES
-USAGE = "usage: contract.py -addr HOST:PORT [SCENE...]"
+USAGE = "usage: contract.py -addr [ws://]HOST:PORT [SCENE...]"
 
 
 def main(args):

@@ -9,8 +9,9 @@ import struct
 import time
 
 from client import (ENTER, ENTER_RESP, ERROR, LEAVE, LEAVE_RESP, LOGIN, LOGIN_RESP, MOVE, MOVE_RESP,
-                    PING, PING_RESP, SAY, SAY_RESP, WALK, Broken, body_of, dir_byte, framed,
-                    grains, heads, pack, place_of, read_moves, speed_byte, unpack)
+                    PING, PING_RESP, SAY, SAY_RESP, WALK, Broken, body_of, dir_byte, grains, heads,
+                    pack, place_of, read_moves, speed_byte, unpack)
+from wire import Tcp
 from contract_stage import (BAD_FRAME, BAD_PAYLOAD, NOT_LOGGED_IN, RATE_LIMITED, UNKNOWN_CMD,
                             is_refusal)
 
@@ -64,7 +65,7 @@ def the_messages_read_as_they_mean(stage):
                 wanted["cmd"], wanted["seq"]) or not reads(
                     payload, plain(wanted["payload"]), canonical):
             wrong.append(vector["name"])
-        elif canonical and framed(body_of(cmd, seq, plain(wanted["payload"]))) != data:
+        elif canonical and Tcp().frame(body_of(cmd, seq, plain(wanted["payload"]))) != data:
             wrong.append(f"{vector['name']} (written)")
     stage.check(f"vectors: {len(vectors)} messages read and write as they mean", not wrong, wrong)
 
@@ -111,8 +112,10 @@ def ends_with_bye(client):
 
 def the_bad_bodies_get_bye_1(stage):
     data = load("bad_frames.json")
-    streams = [(v["name"], framed(bytes.fromhex(v["hex"]))) for v in data["vectors"]]
-    streams += [(v["name"], bytes.fromhex(v["hex"])) for v in data["heads"]]
+    wire = stage.wire()
+    streams = [(v["name"], wire.frame(bytes.fromhex(v["hex"]))) for v in data["vectors"]]
+    if wire.name == "tcp":
+        streams += [(v["name"], bytes.fromhex(v["hex"])) for v in data["heads"]]
     wrong = []
     for start in range(0, len(streams), AT_ONCE):
         batch = [(name, stream, stage.client()) for name, stream in streams[start:start + AT_ONCE]]
@@ -143,7 +146,7 @@ def the_bad_payloads_are_refused(stage):
             continue  # a server that does not walk has no payload to judge
         client, wrong = asker(stage, cmd), []
         before = len(client.frames)
-        client.send_bytes(b"".join(bytes.fromhex(v["hex"]) for v in vectors))
+        client.send_bytes(b"".join(client.framed(bytes.fromhex(v["hex"])[4:]) for v in vectors))
         client.wait(lambda: sum(f.seq == 5 for f in client.frames[before:]) == len(vectors))
         answers = [f for f in client.frames[before:] if f.seq == 5]
         for vector, answer in zip(vectors, answers):
@@ -172,16 +175,17 @@ def lengths_have_limits(stage):
                 client.answer(1).body[2:] == body[2:])
     for length in (0, LIMIT + 1, 1 << 31):
         client = stage.client()
-        client.send_bytes(struct.pack(">I", length))
-        stage.bye(f"a length of {length} gets Bye 1 as soon as its four bytes are there", client,
+        client.send_bytes(client.wire.head(length))
+        stage.bye(f"a length of {length} gets Bye 1 as soon as its head is there", client,
                   BAD_FRAME)
     client = stage.client()
-    client.send_bytes(framed(b"") + framed(body_of(PING, 1)))
+    client.send_bytes(client.framed(b"") + client.framed(body_of(PING, 1)))
     stage.bye("what comes behind a bad frame is not answered", client, BAD_FRAME)
 
 
 def bye_is_read_by_one_who_still_sends(stage):
-    for what, start in (("a bad length", b"\0\0\0\0"), ("a bad body", framed(b"\xc1"))):
+    wire = stage.wire()
+    for what, start in (("a bad length", wire.head(0)), ("a bad body", wire.frame(b"\xc1"))):
         client = stage.client()
         client.send_bytes(start)
         until, sent = time.monotonic() + 0.4, 0
@@ -198,7 +202,7 @@ def bye_is_read_by_one_who_still_sends(stage):
 def bye_comes_behind_the_answers(stage):
     """What the world had not answered by then may get lost with the connection."""
     client = stage.client()
-    client.send_bytes(framed(client.body(PING)) * 3 + framed(b"\xc1"))
+    client.send_bytes(client.framed(client.body(PING)) * 3 + client.framed(b"\xc1"))
     stage.bye("a bad frame behind pings gets Bye 1", client, BAD_FRAME)
     stage.check("and the pings before it were answered", [f.cmd for f in client.frames[:-1]]
                 == [PING_RESP] * 3, [f[:3] for f in client.frames])
@@ -206,17 +210,17 @@ def bye_comes_behind_the_answers(stage):
 
 def frames_come_in_any_pieces(stage):
     client = stage.client()
-    login = framed(client.body(LOGIN, {"name": stage.name()}))
+    login = client.framed(client.body(LOGIN, {"name": stage.name()}))
     for n in range(len(login)):
         client.send_bytes(login[n:n + 1])
     stage.check("a frame that comes byte by byte is taken", client.answer(1).cmd == LOGIN_RESP)
-    ping = framed(client.body(PING, "a"))
-    client.send_bytes(ping + framed(client.body(PING, "b")) + framed(client.body(PING, "c"))[:5])
+    pings = [client.framed(client.body(PING, text)) for text in "abc"]
+    client.send_bytes(pings[0] + pings[1] + pings[2][:5])
     stage.check("two joined frames and a piece: two answers",
                 client.answer(client.seq - 1).payload == pack("b"))
     client.pump(0.1)
     stage.check("the piece waits for its rest", client.frames[-1].payload == pack("b"))
-    client.send_bytes(framed(body_of(PING, client.seq, "c"))[5:])
+    client.send_bytes(pings[2][5:])
     stage.check("and is answered once that is there",
                 client.answer(client.seq).payload == pack("c"))
 
@@ -227,7 +231,8 @@ def pipelined_requests_are_answered_in_order(stage):
               (ENTER, None, ENTER_RESP), (SAY, {"text": "hello"}, SAY_RESP), (99, None, ERROR),
               (MOVE, {"x": "0", "y": 0}, ERROR), (ENTER, None, ERROR), (LEAVE, None, LEAVE_RESP),
               (SAY, {"text": "hello"}, ERROR), (ENTER, None, ENTER_RESP), (LEAVE, {}, LEAVE_RESP)]
-    client.send_bytes(b"".join(framed(client.body(cmd, payload)) for cmd, payload, _ in wanted))
+    client.send_bytes(b"".join(client.framed(client.body(cmd, payload))
+                               for cmd, payload, _ in wanted))
     client.answer(client.seq)
     answers = [(f.seq, f.cmd) for f in client.frames if f.seq]
     stage.check("pipelined requests are answered in their order, each once", answers == [
@@ -361,12 +366,12 @@ def pings_come_back_byte_for_byte(stage):
 
 def the_rate_is_limited(stage):
     client = stage.client()
-    client.send_bytes(b"".join(framed(client.body(PING)) for _ in range(60)))
+    client.send_bytes(b"".join(client.framed(client.body(PING)) for _ in range(60)))
     client.answer(client.seq)
     stage.check("60 pings at once are answered (-rate is 60)",
                 all(f.cmd == PING_RESP for f in client.frames))
-    client.send_bytes(b"".join(framed(client.body(PING)) for _ in range(100))
-                      + framed(client.body(MOVE, {"x": "?"})) + framed(client.body(99)))
+    client.send_bytes(b"".join(client.framed(client.body(PING)) for _ in range(100))
+                      + client.framed(client.body(MOVE, {"x": "?"})) + client.framed(client.body(99)))
     frames = [client.answer(client.seq - 1), client.answer(client.seq)]
     stage.refused("past the rate a request is refused with 12, before 4 and 3", frames[0],
                   RATE_LIMITED, MOVE)
@@ -378,7 +383,7 @@ def the_rate_is_limited(stage):
     client.pump(0.2)
     stage.check("after a while it is answered again", client.ping().cmd == PING_RESP)
     other = stage.client()
-    client.send_bytes(b"".join(framed(client.body(PING)) for _ in range(400)))
+    client.send_bytes(b"".join(client.framed(client.body(PING)) for _ in range(400)))
     stage.check("another client is answered meanwhile", other.ping().cmd == PING_RESP)
     stage.bye("more than 200 refused in 10 s: Bye 12", client, RATE_LIMITED)
     refused = sum(f.cmd == ERROR for f in client.frames)

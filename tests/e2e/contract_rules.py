@@ -6,7 +6,7 @@ import math
 import time
 
 from client import (ENTER, ENTER_RESP, LEAVE, LEAVE_RESP, LOGIN, LOGIN_RESP, MOVE, MOVE_RESP, SAY,
-                    SAY_RESP, framed, pump)
+                    SAY_RESP, pump)
 from contract_stage import (ALREADY_IN_WORLD, ALREADY_LOGGED_IN, AUTH_FAILED, BAD_PAYLOAD,
                             BAD_VERSION, MOVE_BOUNDS, MOVE_SPEED, NAME_IN_USE, NO_SUCH_SCENE,
                             NOT_IN_WORLD, NOT_LOGGED_IN, UNKNOWN_CMD, is_refusal, rest)
@@ -204,7 +204,7 @@ def moves(client, *ways):
     x, y, bodies = client.x, client.y, b""
     for dx, dy in ways:
         x, y = x + dx, y + dy
-        bodies += framed(client.body(MOVE, {"x": x, "y": y}))
+        bodies += client.framed(client.body(MOVE, {"x": x, "y": y}))
     client.send_bytes(bodies)
     client.answer(client.seq)
     return [client.answer(client.seq - n) for n in range(len(ways) - 1, -1, -1)]

@@ -8,7 +8,7 @@ import random
 import time
 
 from client import (AOI_ADD, AOI_MOVE, AOI_REMOVE, BYE, ENTER, ENTER_RESP, LEAVE, LEAVE_RESP, MOVE,
-                    SAY_NOTIFY, SAY_RESP, TURN, Late, dir_byte, framed, pump, read_moves,
+                    SAY_NOTIFY, SAY_RESP, TURN, Late, dir_byte, pump, read_moves,
                     speed_byte, walk)
 from contract_stage import BAD_PAYLOAD, MOVE_SPEED, is_refusal, rest
 
@@ -200,7 +200,7 @@ def the_last_place_of_a_tick_is_told(stage):
     mark = len(viewer.frames)
     x, bodies = mover.x, b""
     for n in range(1, 11):
-        bodies += framed(mover.body(MOVE, {"x": x + 0.04 * n, "y": mover.y - 0.01 * n}))
+        bodies += mover.framed(mover.body(MOVE, {"x": x + 0.04 * n, "y": mover.y - 0.01 * n}))
     mover.send_bytes(bodies)
     mover.answer(mover.seq)
     viewer.wait(lambda: near(viewer, mover))
@@ -383,7 +383,7 @@ def what_came_and_went_is_never_told_by_halves(stage):
     stayer.wait(lambda: not stayer.view)
     mark = len(stayer.frames)
     for _ in range(3):
-        guest.send_bytes(framed(guest.body(ENTER)) + framed(guest.body(LEAVE)))
+        guest.send_bytes(guest.framed(guest.body(ENTER)) + guest.framed(guest.body(LEAVE)))
         guest.answer(guest.seq)
         rest([stayer, guest], 3)
     told = [f.cmd for f in stayer.frames[mark:]]

@@ -12,6 +12,7 @@ import traceback
 from client import (AOI_ADD, AOI_MOVE, AOI_REMOVE, BYE, ENTER_RESP, ERROR, LEAVE_RESP, LOGIN_RESP,
                     MOVE_FAIL, MOVE_RESP, PING_RESP, SAY_NOTIFY, SAY_RESP, WALK_RESP, Client,
                     Closed, Late, pump, walk)
+from wire import wire_of
 
 BAD_FRAME, UNKNOWN_CMD, BAD_PAYLOAD, NOT_LOGGED_IN, ALREADY_LOGGED_IN = 1, 2, 3, 4, 5
 NAME_IN_USE, NOT_IN_WORLD, ALREADY_IN_WORLD, MOVE_SPEED, MOVE_BLOCKED = 6, 7, 8, 9, 10
@@ -124,6 +125,7 @@ def inspect(frame):
 class Stage:
     def __init__(self, addr):
         self.addr = addr
+        self.over = "" if self.wire().name == "tcp" else f"over {self.wire().name}: "
         self.passed = self.failed = 0
         self.names = 0
         self.clients = []
@@ -133,10 +135,10 @@ class Stage:
     def check(self, what, holds, saw=""):
         if holds:
             self.passed += 1
-            print(f"ok - {what}", flush=True)
+            print(f"ok - {self.over}{what}", flush=True)
         else:
             self.failed += 1
-            print(f"not ok - {what}: {saw!s}"[:SHOWN + len(what)], flush=True)
+            print(f"not ok - {self.over}{what}: {saw!s}"[:SHOWN + len(what)], flush=True)
         return bool(holds)
 
     def refused(self, what, frame, code, cmd):
@@ -156,8 +158,8 @@ class Stage:
             last = client.until_end()
         except Late:
             return self.check(what, False, "the connection stays open")
-        return self.check(what, last and last.cmd == BYE and last.payload["code"] == code,
-                          last and last[:3])
+        return self.check(what, last and last.cmd == BYE and last.payload["code"] == code
+                          and client.wire.closed_with(code), last and last[:3])
 
     def scene(self, play):
         """One function of checks; its clients are held to the contract and closed after it."""
@@ -183,6 +185,9 @@ class Stage:
     def name(self):
         self.names += 1
         return f"c{os.getpid()}-{self.names}"
+
+    def wire(self):
+        return wire_of(self.addr)
 
     def client(self):
         client = Client(self.addr, inspect)

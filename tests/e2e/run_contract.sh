@@ -3,8 +3,8 @@
 #
 #   tests/e2e/run_contract.sh [BIN [DIR]]      (default: $AEGIS_BIN or bin, build/contract)
 #
-# Starts a world and a gateway on ports that the kernel picks, plays contract.py against them, ends
-# the pair. Takes about 25 s.
+# Starts a world and a gateway on ports that the kernel picks, plays contract.py against them over
+# TCP and over WebSocket (where the gateway has it), ends the pair. Takes about 50 s.
 # May touch: the programs it started, their logs in DIR.
 # On trouble: `not ok - ...` for each check that failed. Exit status: contract.py's; 1 where the
 # pair did not start or did not end cleanly, or where Python has no msgpack.
@@ -33,12 +33,20 @@ fi
 mkdir -p "$dir"
 : >"$dir/world.log" # an address of an earlier run must not be found in them
 : >"$dir/gateway.log"
+pair_gateway_flags='-ws-listen 127.0.0.1:0'
+case $("$bin/aegis" -version) in *'wslay not built in'* | *'http-parser not built in'* | \
+    *'libcrypto not built in'*) pair_gateway_flags='' ;; esac
 pair_start "$bin" "$dir" 127.0.0.1:0 127.0.0.1:0 -aoi-radius 30 -resume-window 0
+addrs=$gateway_addr
+[ -z "$pair_gateway_flags" ] ||
+    addrs="$addrs ws://$(pair_address "$dir/gateway.log" "$gateway_pid" 'websocket on')"
 status=0
-timeout -k 5 $most_seconds $python tests/e2e/contract.py -addr "$gateway_addr" </dev/null &
-contract_pid=$!
-wait $contract_pid || status=$?
-contract_pid=''
+for addr in $addrs; do
+    timeout -k 5 $most_seconds $python tests/e2e/contract.py -addr "$addr" </dev/null &
+    contract_pid=$!
+    wait $contract_pid || status=$?
+    contract_pid=''
+done
 [ $status = 0 ] || echo "logs of the pair: $dir/world.log, $dir/gateway.log" >&2
 
 for name in gateway world; do
