@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int census_init(struct census *c, uint32_t cap, census_stray_fn *stray, void *arg)
 {
@@ -105,8 +106,11 @@ static void differ(struct census *c, uint32_t *differences, const char *fmt, ...
     va_end(ap);
 }
 
+/* Infinite between two scenes. */
 static double distance2(const struct census_body *a, const struct census_body *b)
 {
+    if (a->scene != b->scene && (!a->scene || !b->scene || strcmp(a->scene, b->scene) != 0))
+        return INFINITY;
     double dx = a->x - b->x, dy = a->y - b->y;
     return dx * dx + dy * dy;
 }

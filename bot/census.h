@@ -13,6 +13,7 @@
 /* One who is in the world. */
 struct census_body {
     uint32_t id;
+    const char *scene;  /* its name; NULL: as others without one. Borrowed until census_clear */
     double x, y;        /* world units, exact */
     uint8_t dir, speed; /* as AoiMove would tell them */
     bool walked;        /* the world turned it: its dir is not known */

@@ -141,6 +141,7 @@ static struct census_body body_of(const struct swarm_bot *b)
 
     return (struct census_body){
         .id = f->id,
+        .scene = f->scene,
         .x = f->x,
         .y = f->y,
         .dir = aoi_move_dir(f->dir),

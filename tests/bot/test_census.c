@@ -112,6 +112,20 @@ Test(census, who_stands_within_the_radius_and_is_not_known_is_told)
     end(&s);
 }
 
+Test(census, who_stands_in_another_scene_is_never_near)
+{
+    struct scene s;
+    begin(&s);
+    s.self.scene = s.third.scene = "town";
+    s.second.scene = "wild";
+    cr_assert_eq(check(&s, 0), 0);
+    tell_one(&s.view, 2, "b", RADIUS, 0);
+    DIFFERS(&s, "#2 stands inf away and is known");
+    s.second.scene = "town";
+    cr_assert_eq(check(&s, 0), 0);
+    end(&s);
+}
+
 Test(census, who_stands_past_the_reach_and_is_known_is_told)
 {
     struct scene s;
