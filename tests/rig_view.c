@@ -262,6 +262,7 @@ static bool take_move(struct rig_view *v, const struct message *m, size_t bytes,
     if (m->aoi_move.moves.n == 0)
         return breach(v, "an AoiMove of nobody");
     struct span rest = m->aoi_move.moves;
+    v->move_bytes += rest.n;
     uint32_t previous = 0;
     struct aoi_move_record rec;
     int err;

@@ -40,6 +40,7 @@ struct rig_view {
     uint32_t went_count, went_cap;
 
     uint64_t adds, removes, moves, batches, hears; /* since the start */
+    uint64_t move_bytes;                           /* of AoiMove's records, since the start */
     char breach[RIG_BREACH_BYTES];                 /* "": none */
 };
 

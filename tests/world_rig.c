@@ -411,6 +411,13 @@ void rig_congestion(struct rig *r, uint32_t s, bool on)
     frame_must(r, r->sessions[s].link, &w);
 }
 
+void rig_drain(struct rig *r, uint32_t s, uint64_t bytes_per_s)
+{
+    struct span_writer w = span_writer_of(r->frame, LINK_FRAME_MAX);
+    link_write_drain(&w, r->sessions[s].sid, bytes_per_s);
+    frame_must(r, r->sessions[s].link, &w);
+}
+
 uint32_t rig_announce(struct rig *r, const struct notice_area *to, const char *text)
 {
     uint32_t told;

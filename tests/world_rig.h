@@ -124,6 +124,7 @@ uint32_t rig_open(struct rig *r, uint32_t link);
 uint32_t rig_bind(struct rig *r, uint32_t link, struct span note);
 void rig_close(struct rig *r, uint32_t s);
 void rig_congestion(struct rig *r, uint32_t s, bool on);
+void rig_drain(struct rig *r, uint32_t s, uint64_t bytes_per_s);
 /* As the operator; returns how many sessions were told. */
 uint32_t rig_announce(struct rig *r, const struct notice_area *to, const char *text);
 

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "world/command/npcs.h"
 #include "world/state/map.h"
+#include "world/interest/drain.h"
 #include "world/interest/soft.h"
 
 #include <inttypes.h>
@@ -172,7 +173,8 @@ static int rooms_init(struct world *w, const struct soft_rules *soft)
     w->routes = calloc(cap, sizeof(*w->routes));
     w->tells = calloc(cap, sizeof(*w->tells));
     w->jumped = calloc(cap, sizeof(*w->jumped));
-    if (!w->routes || !w->tells || !w->jumped || pack_list_init(&w->fan.list, cap) != 0 ||
+    w->drains.list = calloc(sessions_max(c), sizeof(*w->drains.list));
+    if (!w->drains.list || !w->routes || !w->tells || !w->jumped || pack_list_init(&w->fan.list, cap) != 0 ||
         alike_init(&w->fan.alike, cap) != 0)
         return E_NOMEM;
     (void)pack_codes(&packs);
@@ -215,6 +217,11 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
     }
     schedule_add(&w->schedule, "ids", WORLD_IDS_EVERY, job_ids);
     schedule_add(&w->schedule, "gauges", WORLD_GAUGES_EVERY, job_gauges);
+    if (c->viewer_bytes > 0) {
+        const int64_t every = (DRAIN_JOB_NS + c->tick_ns - 1) / c->tick_ns;
+
+        schedule_add(&w->schedule, "drain", (uint32_t)every, drain_grow);
+    }
     *out = w;
     return 0;
 }
@@ -234,6 +241,7 @@ void world_destroy(struct world *w)
     events_fini(&w->events);
     known_fini(&w->paused);
     soft_destroy(w->sight.soft);
+    free(w->drains.list);
     sight_fini(&w->sight);
     backlog_fini(&w->backlog);
     characters_fini(&w->characters);

@@ -112,6 +112,12 @@ struct world_fan {
     struct pack_code code;
 };
 
+/* Sessions whose clients do not take all (world/interest/drain), in the order they became so. */
+struct world_drains {
+    struct session_ref *list; /* [n], room for all sessions */
+    uint32_t n;
+};
+
 enum world_phase { PHASE_WALK, PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANOUT, PHASE_COUNT };
 
 /* What a tick changed of sight, and what all viewers know after it. */
@@ -146,6 +152,7 @@ struct world {
     struct world_fan fan;
     struct known paused; /* what paused viewers were told: world/interest/pause */
     uint32_t n_paused;   /* sessions paused */
+    struct world_drains drains;
     struct schedule schedule;
     struct outbox outbox;
     struct arena scratch; /* empty outside a tick and a request */

@@ -7,6 +7,7 @@
 #include "world/command/walks.h"
 #include "world/command/keep.h"
 #include "world/command/teleport.h"
+#include "world/interest/drain.h"
 #include "world/interest/pause.h"
 
 #include <inttypes.h>
@@ -103,6 +104,7 @@ static int enter(struct world *w, struct session_ref who, uint32_t scene, bool a
     w->routes[s->entity.slot] = (struct world_route){s->link, s->sid};
     sight_watch(&w->sight, s->entity.slot);
     pause_enter(w, s);
+    drain_enter(w, s);
     teleport_enter(w, s->entity.slot);
     log_often(LOG_INFO, "world #%u \"%.*s\" entered (%.1f, %.1f) session=%" PRIu64 " peer=%s",
               birth.id, (int)s->name_len, s->name, birth.x, birth.y, s->sid, s->peer);

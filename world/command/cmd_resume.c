@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
+#include "world/interest/drain.h"
 #include "world/interest/pause.h"
 
 #include <inttypes.h>
@@ -68,6 +69,7 @@ static void take_entity(struct world *w, struct session_ref who, struct entity_r
     else
         sight_watch_seen(&w->sight, slot);
     pause_enter(w, s);
+    drain_enter(w, s);
 }
 
 void cmd_resume_take_over(struct world *w, struct session_ref old, struct session_ref who,

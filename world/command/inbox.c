@@ -6,6 +6,7 @@
 #include "proto/link.h"
 #include "world/command/keep.h"
 #include "world/command/router.h"
+#include "world/interest/drain.h"
 #include "world/interest/pause.h"
 
 #include <inttypes.h>
@@ -227,7 +228,10 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
         take_congestion(w, link, &f, now);
         return 0;
     case LINK_DRAIN:
-        w->metrics.drains_told++;
+        if (sessions_by_sid(&w->sessions, link, f.session, &who))
+            drain_told(w, who, f.number);
+        else
+            w->metrics.sessions_unknown++;
         return 0;
     default:
         return E_BAD; /* hello, ping and pong end at the edge; the rest is the world's to send */

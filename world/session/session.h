@@ -43,6 +43,9 @@ struct session {
     bool admitted;    /* its turn to log in has come */
     bool congested;   /* its client does not drain */
     bool paused;      /* batches wait: for its client, or for its whole link */
+    bool drain_well;   /* its client's queue is empty again: `drain` grows */
+    bool drain_listed; /* among those whose clients are slow */
+    uint32_t drain;    /* bytes a second that its client takes; 0: all (world/interest/drain) */
     uint8_t name_len; /* 0: none */
     char name[PROTO_NAME_MAX];
     bool has_key;
