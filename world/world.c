@@ -174,8 +174,8 @@ static int rooms_init(struct world *w, const struct soft_rules *soft)
     w->tells = calloc(cap, sizeof(*w->tells));
     w->jumped = calloc(cap, sizeof(*w->jumped));
     w->drains.list = calloc(sessions_max(c), sizeof(*w->drains.list));
-    if (!w->drains.list || !w->routes || !w->tells || !w->jumped || pack_list_init(&w->fan.list, cap) != 0 ||
-        alike_init(&w->fan.alike, cap) != 0)
+    if (!w->drains.list || !w->routes || !w->tells || !w->jumped ||
+        pack_list_init(&w->fan.list, cap) != 0 || alike_init(&w->fan.alike, cap) != 0)
         return E_NOMEM;
     (void)pack_codes(&packs);
     w->fan.code = packs[0];

@@ -12,10 +12,10 @@
 
 #include "world/world.h"
 
-#define DRAIN_JOB_NS  CLOCK_NS_PER_S /* budgets grow this often */
-#define DRAIN_OTHER   8              /* one part of so many is left for what is no record */
-#define DRAIN_GROWTH  4              /* a budget grows by one part of so many, */
-#define DRAIN_AT_LEAST 256           /* and by these bytes a second at least */
+#define DRAIN_JOB_NS   CLOCK_NS_PER_S /* budgets grow this often */
+#define DRAIN_OTHER    8              /* one part of so many is left for what is no record */
+#define DRAIN_GROWTH   4              /* a budget grows by one part of so many, */
+#define DRAIN_AT_LEAST 256            /* and by these bytes a second at least */
 
 /* Its client takes so many bytes a second; 0: its queue is empty again. */
 void drain_told(struct world *w, struct session_ref who, uint64_t bytes_per_s);

@@ -40,13 +40,13 @@ struct session {
     uint32_t requests; /* in tick `requests_tick` */
     uint32_t requests_tick;
     enum session_hold hold;
-    bool admitted;    /* its turn to log in has come */
-    bool congested;   /* its client does not drain */
-    bool paused;      /* batches wait: for its client, or for its whole link */
+    bool admitted;     /* its turn to log in has come */
+    bool congested;    /* its client does not drain */
+    bool paused;       /* batches wait: for its client, or for its whole link */
     bool drain_well;   /* its client's queue is empty again: `drain` grows */
     bool drain_listed; /* among those whose clients are slow */
     uint32_t drain;    /* bytes a second that its client takes; 0: all (world/interest/drain) */
-    uint8_t name_len; /* 0: none */
+    uint8_t name_len;  /* 0: none */
     char name[PROTO_NAME_MAX];
     bool has_key;
     bool bound_key, bound_inside;   /* bound, and asked of the store: it will have the key, enter */
