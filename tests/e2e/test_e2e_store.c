@@ -230,6 +230,28 @@ Test(e2e_store, a_bad_store_ends_the_start_with_one_line_that_names_it)
     TEST_NO_LEAKS();
 }
 
+Test(e2e_store, a_check_of_what_is_no_store_ends_with_status_1_and_one_line)
+{
+    struct shop s;
+    char path[96];
+
+    OPEN_SHOP(&s, false);
+    snprintf(path, sizeof(path), "%s/world.db", s.folder);
+    FILE *f = fopen(path, "w");
+    cr_assert_not_null(f);
+    fputs("these are not the bytes of a database, but those of a letter\n", f);
+    fclose(f);
+    struct process *p =
+        process_start("aegis", PROCESS_ARGS("-role=world", "-store", s.store, "-store-check"));
+    process_await_exit(p, PROCESS_PATIENCE_MS, 1);
+    struct span log = process_log(p);
+    cr_assert_eq(process_logged(p, "-store-check: sqlite:"), 1u);
+    cr_assert_eq(memchr(log.p, '\n', log.n), log.p + log.n - 1);
+    process_check_all();
+    shop_close(&s);
+    TEST_NO_LEAKS();
+}
+
 Test(e2e_store, login_rate_paces_a_stampede_and_loses_nobody)
 {
     static struct raw_client c[60];

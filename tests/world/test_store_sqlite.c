@@ -392,6 +392,24 @@ Test(store_sqlite, a_disk_that_is_full_keeps_what_it_has_and_takes_the_rest_when
     TEST_NO_LEAKS();
 }
 
+Test(store_sqlite, a_file_that_was_removed_or_replaced_takes_no_save_in_silence)
+{
+    char why[STORE_WHY_MAX], aside[80];
+    void *db = must_open(NULL);
+    cr_assert_eq(store_one(db, "alpha", 1), 0);
+    snprintf(aside, sizeof(aside), "%s.aside", file);
+    cr_assert_eq(rename(file, aside), 0);
+    cr_assert_eq(store_one(db, "alpha", 2), E_IO);
+    cr_assert_eq(store_sqlite_ops.trouble(db, why), STORE_IO);
+    cr_assert_str_eq(why, "the file was removed or replaced");
+    write_file("another", 7, 0, true);
+    cr_assert_eq(store_one(db, "alpha", 3), E_IO);
+    cr_assert_eq(rename(aside, file), 0);
+    cr_assert_eq(store_one(db, "alpha", 4), 0, "it is back");
+    store_sqlite_ops.close(db);
+    TEST_NO_LEAKS();
+}
+
 Test(store_sqlite, a_folder_that_cannot_be_written_is_refused_at_the_start)
 {
     cr_assert_eq(chmod(folder, 0500), 0);

@@ -224,3 +224,46 @@ Test(world_opts, a_token_for_operators_needs_their_listener)
         starts_with(&o, (const char *const[ARGS_MAX]){"-admin=0", "-admin-token=/etc/token"}, why),
         "%s", why);
 }
+
+Test(world_opts, a_store_that_this_program_does_not_know_is_refused)
+{
+    expect_taken("-store=none");
+    expect_taken("-store=sqlite:world.db");
+    expect_taken("-store=sqlite:/var/lib/aegis-world/world.db");
+    expect_refused("-store=", "-store");
+    expect_refused("-store=sqlite", "-store");
+    expect_refused("-store=sqlite:", "-store");
+    expect_refused("-store=None", "-store");
+    expect_refused("-store=postgres://db/aegis", "not built in");
+}
+
+Test(world_opts, a_check_needs_a_store_to_look_at)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    expect_refused("-store-check", "-store-check");
+    cr_assert(starts_with(
+        &o, (const char *const[ARGS_MAX]){"-store-check", "-store=sqlite:world.db"}, why));
+    cr_assert(o.store_check);
+}
+
+Test(world_opts, saving_and_admission_have_their_defaults_and_bounds)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    cr_assert(starts_with(&o, (const char *const[ARGS_MAX]){NULL}, why), "%s", why);
+    cr_assert_str_eq(o.store, "none");
+    cr_assert_eq(o.core.save_every_ns, 30 * CLOCK_NS_PER_S);
+    cr_assert_eq(o.core.login_rate, 0);
+    cr_assert_eq(o.core.login_wait_ns, 10 * CLOCK_NS_PER_S);
+    cr_assert_eq(o.store_delay_ns, 0);
+    expect_taken("-save-every=0");
+    expect_taken("-login-wait=0");
+    expect_refused("-save-every=10ms", "-save-every");
+    expect_refused("-login-rate=-1", "-login-rate");
+    expect_refused("-login-rate=1000001", "-login-rate");
+    expect_refused("-login-wait=50ms", "-login-wait");
+    expect_refused("-store-delay=61s", "-store-delay");
+}

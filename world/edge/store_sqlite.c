@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUSY_START_MS 2000 /* for another's lock, at the start */
@@ -50,6 +51,7 @@ struct store_sqlite {
     sqlite3 *db;
     sqlite3_stmt *load, *save, *begin, *commit;
     bool full; /* the last failure was for want of room */
+    bool gone; /* the last failure: nothing of ours is at the file's path any more */
 };
 
 static struct span column_span(sqlite3_stmt *s, int i)
@@ -110,10 +112,22 @@ static int step(struct store_sqlite *q, sqlite3_stmt *s)
     return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : E_IO;
 }
 
+/* Is the file that we write still the one at its path? One that was removed or replaced would take
+ * every save, and show none of them to the next start. */
+static bool is_there(const struct store_sqlite *q)
+{
+    struct stat ours, there;
+
+    return fstat(q->fd, &ours) == 0 && stat(sqlite3_db_filename(q->db, NULL), &there) == 0 &&
+           ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
+}
+
 static int begin(void *arg)
 {
     struct store_sqlite *q = arg;
-    return step(q, q->begin);
+
+    q->gone = !is_there(q);
+    return q->gone ? E_IO : step(q, q->begin);
 }
 
 static int save(void *arg, const struct store_character *c)
@@ -168,6 +182,10 @@ static enum store_trouble trouble(void *arg, char why[STORE_WHY_MAX])
 {
     struct store_sqlite *q = arg;
 
+    if (q->gone) {
+        snprintf(why, STORE_WHY_MAX, "the file was removed or replaced");
+        return STORE_IO;
+    }
     snprintf(why, STORE_WHY_MAX, "%s", sqlite3_errmsg(q->db));
     return trouble_of(sqlite3_errcode(q->db));
 }
@@ -332,6 +350,11 @@ static int open_db(struct store_sqlite *q, const char *path, bool alone, char *w
 
 static int lock_file(struct store_sqlite *q, const char *path, char *why, size_t why_cap)
 {
+    q->fd = -1;
+    if (path[0] == ':') { /* SQLite has other things by such names */
+        snprintf(why, why_cap, "not the name of a file");
+        return E_BAD;
+    }
     q->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (q->fd < 0) {
         snprintf(why, why_cap, "%s", strerror(errno));
