@@ -329,7 +329,7 @@ static void subtract(struct swarm_count *n, const struct swarm_count *before)
     n->dropped_fin -= before->dropped_fin;
     n->dropped_rst -= before->dropped_rst;
     n->dropped_silent -= before->dropped_silent;
-    n->expelled -= before->expelled;
+    n->expelled -= before->expelled; /* farthest is no sum */
     n->errors -= before->errors;
     n->byes -= before->byes;
     for (int i = 0; i <= SWARM_CODE_MAX; i++)

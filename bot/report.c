@@ -88,9 +88,9 @@ static void text_cuts(const struct report *r, FILE *to)
     fprintf(to,
             "cuts        %" PRIu64 " by FIN, %" PRIu64 " by RST, %" PRIu64 " by silence; %" PRIu64
             " resumed, %" PRIu64 " keys refused, %" PRIu64 " put into the world unasked, %" PRIu64
-            " expelled\n",
+            " expelled; at most %.1f units from where it stood\n",
             n->dropped_fin, n->dropped_rst, n->dropped_silent, n->resumed, n->keys_refused,
-            n->placed, n->expelled);
+            n->placed, n->expelled, n->farthest);
 }
 
 void report_text(const struct report *r, FILE *to)
@@ -163,9 +163,9 @@ static void json_cuts(const struct report *r, FILE *to)
     fprintf(to,
             ",\"cuts\":{\"fin\":%" PRIu64 ",\"rst\":%" PRIu64 ",\"silent\":%" PRIu64
             ",\"resumed\":%" PRIu64 ",\"keys_refused\":%" PRIu64 ",\"placed\":%" PRIu64
-            ",\"expelled\":%" PRIu64 "}",
+            ",\"expelled\":%" PRIu64 ",\"farthest\":%.3f}",
             n->dropped_fin, n->dropped_rst, n->dropped_silent, n->resumed, n->keys_refused,
-            n->placed, n->expelled);
+            n->placed, n->expelled, n->farthest);
 }
 
 void report_json(const struct report *r, FILE *to)

@@ -25,6 +25,7 @@ struct swarm_count {
     uint64_t keys_refused; /* logins with a key that was refused */
     uint64_t placed;       /* times that one was put into the world unasked */
     uint64_t dropped_fin, dropped_rst, dropped_silent; /* connections cut on purpose */
+    double farthest; /* units at most from where one stood last to where it was put by the server */
     uint64_t expelled;  /* those thrown out by a Bye after which nobody comes back */
     uint64_t churned;   /* times that one who churns went */
     uint64_t deaf_cut;  /* deaf ones whose connection was ended */

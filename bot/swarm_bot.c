@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "proto/aoi_move.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define SWARM_RETRY_NS    (200 * CLOCK_NS_PER_MS) /* the first wait; it doubles */
@@ -132,6 +133,14 @@ void swarm_bot_deafen(struct swarm_bot *b)
     bot_client_deaf(b->client, true);
 }
 
+/* Where it stands, as the server says. */
+static void stand(struct swarm_bot *b)
+{
+    b->has_stood = true;
+    b->x = b->facts->x;
+    b->y = b->facts->y;
+}
+
 /* It was put there unasked, and no EnterResp tells which way it faces: it says so itself. */
 static void face(struct swarm_bot *b)
 {
@@ -143,7 +152,12 @@ static void on_entered(struct swarm_bot *b, bool unasked)
 {
     const struct bot_client_facts *f = b->facts;
 
+    double way = b->has_stood ? hypot(f->x - b->x, f->y - b->y) : 0;
+
     b->swarm->counted.placed += unasked && b->state != SWARM_ENTER;
+    if (way > b->swarm->counted.farthest)
+        b->swarm->counted.farthest = way;
+    stand(b);
 
     swarm_enlist(b->swarm, b, f->id);
     b->away = false;
@@ -245,6 +259,7 @@ static void on_message(void *arg, const struct message *m, const struct pending_
     case CMD_MOVE_RESP:
     case CMD_WALK_RESP:
         n->moves_ok++;
+        stand(b);
         b->away = false;
         break;
     case CMD_ERROR_NOTIFY:

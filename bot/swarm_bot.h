@@ -55,6 +55,8 @@ struct swarm_bot {
     bool away;        /* it was told that the world is away, and nothing since */
     unsigned tries;   /* in vain, one after the other */
     uint32_t id;      /* under which it is found by others' views; 0: none */
+    bool has_stood;   /* somewhere, at all */
+    double x, y;      /* where the server confirmed it last, on whichever connection */
     bool has_area;    /* its walker knows where to walk */
     struct walker walker;
     struct swarm_sent sent[SWARM_SENT];

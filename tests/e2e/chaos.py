@@ -25,6 +25,8 @@ import urllib.request
 QUIET_S = 16     # after the faults, in which the bots compare at least twice
 START_S = 60     # until a process listens
 LEAVE_S = 20     # beyond the window, until the last trace is gone
+MAX_SPEED = 12   # units a second, the world's default
+SAVE_SLACK_S = 1 # that a save may be later than -save-every, on a machine that is busy
 LATE_STARTS = 20 # times that a port may still be taken, when its process was killed just now
 
 
@@ -119,7 +121,7 @@ class Chaos:
         store = flags.store.replace("DIR", flags.dir)
         self.world = Process(flags.dir, "world", lambda addr: [
             aegis, "-role=world", "-listen", addr, "-admin", "127.0.0.1:0", "-store", store,
-            "-resume-window", f"{flags.window}s", "-log-level", "warn" if flags.terse else "info"])
+            "-save-every", f"{flags.save_every}s", "-resume-window", f"{flags.window}s", "-log-level", "warn" if flags.terse else "info"])
         self.world.start()
         self.gateways = []
         for i in range(flags.gateways):
@@ -180,7 +182,8 @@ class Chaos:
 
     def judge_world(self, n):
         entities = "aegis_world_entities"
-        calm = self.until(QUIET_S - 4, lambda: self.world.value(entities) == n)
+        calm = self.until(QUIET_S - 4, lambda: self.world.value(entities) == n and
+                          self.world.value("aegis_world_sessions_waiting") < n * 0.2)
         self.check("every bot is in the world, once", calm,
                    f"{self.world.value(entities)} of {n}, of whom "
                    f"{self.world.value('aegis_world_sessions_waiting')} were cut off just now")
@@ -203,11 +206,17 @@ class Chaos:
                        report["breaches"] == 0 and report["rests"]["wrong"] == 0,
                        json.dumps(report["rests"]))
             self.check("views were compared after the faults", report["rests"]["compared"] > 0)
-        cuts = {key: sum(r["cuts"][key] for r in reports) for key in reports[0]["cuts"]} \
+        cuts = {key: (max if key == "farthest" else sum)(r["cuts"][key] for r in reports)
+                for key in reports[0]["cuts"]} \
             if reports else {}
         self.check("connections were cut in each way, and entities taken back",
                    all(cuts.get(key, 0) > 0 for key in ("fin", "rst", "silent", "resumed")),
                    json.dumps(cuts))
+        if self.flags.store != "none":
+            bound = (self.flags.save_every + SAVE_SLACK_S) * MAX_SPEED
+            farthest = max(r["cuts"]["farthest"] for r in reports)
+            self.check("no place was lost beyond the bound", farthest <= bound,
+                       f"{farthest:.1f} of {bound:.1f} units")
         self.check("nobody was thrown out", cuts.get("expelled", 0) == 0)
 
     def judge_end(self):
@@ -274,6 +283,8 @@ def main():
     parser.add_argument("-growth", type=float, default=24,
                         help="MB that a late life of a process may be larger than an early one")
     parser.add_argument("-store", default="none", help="DIR in it is the folder")
+    parser.add_argument("-save-every", type=float, default=2, dest="save_every",
+                        help="seconds: with a store no place is older")
     parser.add_argument("-dir", default="build/chaos")
     parser.add_argument("-seed", type=int, default=None)
     parser.add_argument("-terse", action="store_true", help="the world logs no more than warnings")

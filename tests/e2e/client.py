@@ -29,6 +29,8 @@ MOVE, MOVE_RESP, WALK, WALK_RESP, PING, PING_RESP, SAY, SAY_RESP = 7, 8, 9, 10, 
 AOI_ADD, AOI_REMOVE, AOI_MOVE, MOVE_FAIL, SAY_NOTIFY = 32, 33, 34, 35, 36
 ERROR, BYE = 48, 49
 
+NOT_LOGGED_IN = 4  # of the errors, the one that ends a session unasked
+
 TURN = 2 * math.pi
 
 Frame = namedtuple("Frame", "cmd seq payload body")  # a PingResp's payload is its bytes
@@ -268,6 +270,7 @@ class Client:
         self.frames = []
         self.faults = []
         self.ended = False
+        self.key = ""  # of LoginResp, to take the entity back by another connection
         self.name = self.id = self.x = self.y = self.entered = None
         self.sight = None
         self.send_bytes(self.wire.greeting(addr))
@@ -336,8 +339,12 @@ class Client:
             self.sight = View(frame.payload)
             self.entered = frame.payload
             self.id, self.x, self.y = (frame.payload[key] for key in ("id", "x", "y"))
+        elif frame.cmd == LOGIN_RESP:
+            self.key = frame.payload.get("resume", "")
         elif frame.cmd == LEAVE_RESP:
             self.sight = None
+        elif frame.cmd == ERROR and frame.seq == 0 and frame.payload["code"] == NOT_LOGGED_IN:
+            self.sight = None  # the session could not be kept: log in again
         elif frame.cmd in (AOI_ADD, AOI_REMOVE, AOI_MOVE):
             if self.sight is None:
                 self.faults.append(f"frame {frame.cmd} to somebody who is not in the world")
@@ -390,6 +397,10 @@ class Client:
         if frame.cmd == LOGIN_RESP:
             self.id = frame.payload["id"]
         return frame
+
+    def resume(self, older):
+        """What another client was, whose connection was lost or still looks alive."""
+        return self.login(older.name, resume=older.key)
 
     def enter(self, payload=None):
         return self.ask(ENTER, payload)
