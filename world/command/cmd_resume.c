@@ -90,7 +90,8 @@ void cmd_resume_take_over(struct world *w, struct session_ref old, struct sessio
     s->next_id = from->next_id;
     from->next_id = 0;
     w->characters.list[who.slot].known = w->characters.list[old.slot].known;
-    w->characters.list[who.slot].last = w->characters.list[old.slot].last;
+    if (w->characters.list[old.slot].known)
+        w->characters.last[who.slot] = w->characters.last[old.slot];
     from->entity = (struct entity_ref){0};
     from->state = SESSION_LOGGED;
     inbox_session_end(w, old, now);

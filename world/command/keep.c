@@ -93,7 +93,7 @@ void inbox_loaded(struct world *w, const struct store_answer *a, struct mono now
     x = &w->characters.list[who.slot];
     x->known = a->result == STORE_FOUND && is_sound(&a->character);
     if (x->known)
-        x->last = a->character;
+        w->characters.last[who.slot] = a->character;
     if (a->result == STORE_FAILED) {
         w->metrics.loads_failed++;
         w->reason = "the store cannot tell of this character";
@@ -119,7 +119,7 @@ const struct store_character *keep_last(const struct world *w, struct session_re
 {
     const struct character *x = &w->characters.list[who.slot];
 
-    return x->known ? &x->last : NULL;
+    return x->known ? &w->characters.last[who.slot] : NULL;
 }
 
 /* --- to the store ----------------------------------------------------------------------------- */
@@ -187,17 +187,16 @@ static bool save_changed(struct world *w, uint32_t slot)
 
 void keep_entity(struct world *w, uint32_t entity, struct session_ref who)
 {
-    struct store_character c = as_it_stands(w, entity);
+    struct store_character c;
     int err;
 
-    if (w->entities.cold[entity].kind != 0)
+    if (!w->store.ops || w->entities.cold[entity].kind != 0)
         return;
+    c = as_it_stands(w, entity);
     if (who.gen != 0) {
-        w->characters.list[who.slot].last = c;
-        w->characters.list[who.slot].known = w->store.ops != NULL;
+        w->characters.last[who.slot] = c;
+        w->characters.list[who.slot].known = true;
     }
-    if (!w->store.ops)
-        return;
     flush_left(w);
     if (w->characters.left_count == 0 && w->store.ops->save(w->store.arg, &c) == 0) {
         note_saved(w, entity);

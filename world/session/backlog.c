@@ -163,14 +163,18 @@ void backlog_drop(struct backlog *b, uint32_t slot)
         c->first = next;
         c->read = 0;
     }
-    if (c->bodies == 0)
-        backlog_clear(b, slot);
+    if (c->bodies > 0)
+        return;
+    backlog_clear(b, slot);
+    *c = (struct backlog_chain){0};
 }
 
 void backlog_clear(struct backlog *b, uint32_t slot)
 {
     struct backlog_chain *c = &b->chains[slot];
 
+    if (c->first == 0)
+        return;
     b->bodies -= c->bodies;
     for (uint32_t at = c->first, next; at != 0; at = next) {
         next = block(b, at)->next;

@@ -11,9 +11,10 @@ int characters_init(struct characters *c, uint32_t sessions, uint32_t entities, 
 
     *c = (struct characters){.left_cap = left, .asked = empty, .turn = empty};
     c->list = calloc(sessions, sizeof(*c->list));
+    c->last = calloc(sessions, sizeof(*c->last));
     c->saved = calloc(entities, sizeof(*c->saved));
     c->left = calloc(left, sizeof(*c->left));
-    if (!c->list || !c->saved || !c->left) {
+    if (!c->list || !c->last || !c->saved || !c->left) {
         characters_fini(c);
         return E_NOMEM;
     }
@@ -24,6 +25,7 @@ void characters_fini(struct characters *c)
 {
     free(c->left);
     free(c->saved);
+    free(c->last);
     free(c->list);
     *c = (struct characters){0};
 }

@@ -16,13 +16,12 @@ typedef void character_fn(struct world *w, struct session_ref who, int err, stru
 
 /* A session's. */
 struct character {
-    bool known;                  /* `last` counts */
-    struct store_character last; /* where it was last */
-    character_fn *then;          /* waits for the store; NULL: nothing does */
-    uint32_t number;             /* of the last question */
-    uint32_t seq;                /* of the request that waits */
-    struct mono since;           /* of waiting, for its turn or for the store */
-    uint32_t prev, next;         /* among those that wait for the same; SLOTS_NONE: none */
+    bool known;          /* where it was last: `last` of its slot counts */
+    character_fn *then;  /* waits for the store; NULL: nothing does */
+    uint32_t number;     /* of the last question */
+    uint32_t seq;        /* of the request that waits */
+    struct mono since;   /* of waiting, for its turn or for the store */
+    uint32_t prev, next; /* among those that wait for the same; SLOTS_NONE: none */
 };
 
 /* What was last saved of an entity. */
@@ -39,6 +38,7 @@ struct character_line {
 
 struct characters {
     struct character *list;        /* [sessions] by slot */
+    struct store_character *last;  /* [sessions] by slot; touched where something is kept */
     struct character_saved *saved; /* [entities] by slot */
     struct store_character *left;  /* [left_cap] ring */
     uint32_t left_cap, left_head, left_count;
