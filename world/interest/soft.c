@@ -263,6 +263,9 @@ static void begin(struct world *w)
         k->turn[k->due[i]] = true;
     note_changes(w);
     note_dying(w);
+    if (s->full) /* there may be room enough, but scattered */
+        soft_list_compact(s);
+    s->full = false;
     s->n_limited = s->worst_wait = 0;
 }
 

@@ -93,6 +93,8 @@ struct soft {
     uint8_t *part; /* whose turn it is; or a word of soft_list.h */
     uint64_t room, fresh;
     uint64_t free[32];
+    uint64_t *order; /* [cap] for compacting */
+    bool full;       /* somebody found no room in this tick */
 
     uint64_t *bits;      /* see soft_list.h */
     uint32_t bits_slots; /* 0: none */

@@ -28,6 +28,7 @@ static bool take(struct world *w, uint32_t viewer, uint32_t slot, uint32_t tier)
 
     if (place == SOFT_NONE) {
         s->deferred++;
+        s->full = true;
         return false;
     }
     soft_list_turn(s, viewer, place, tier);

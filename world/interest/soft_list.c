@@ -11,6 +11,9 @@
 #define HOLE_EVERY 12 /* pairs to a hole where a list is laid out anew */
 #define HOLE_NEAR  48 /* places that are shifted to reach one */
 
+#define COMPACT_GAIN 8  /* compact for an eighth of the block at least */
+#define ORDER_BITS   24 /* of an order word for the viewer; the rest is a place in the block */
+
 static uint32_t chunk_places(unsigned size_class)
 {
     return CHUNK_MIN << size_class;
@@ -26,8 +29,9 @@ int soft_list_init(struct soft *s, uint64_t max_pairs)
     s->part = malloc(max_pairs + SOFT_PAD);
     s->viewers = calloc(s->cap, sizeof(*s->viewers));
     s->seat = calloc(s->cap, sizeof(*s->seat));
+    s->order = malloc(s->cap * sizeof(*s->order));
     s->load = calloc((size_t)s->cap * s->n_parts, sizeof(*s->load));
-    if (!s->keys || !s->told || !s->part || !s->viewers || !s->seat || !s->load)
+    if (!s->keys || !s->told || !s->part || !s->viewers || !s->seat || !s->order || !s->load)
         return E_NOMEM;
     if (s->by_look)
         return 0; /* nobody asks for bits */
@@ -43,11 +47,21 @@ void soft_list_fini(struct soft *s)
     free(s->part);
     free(s->viewers);
     free(s->seat);
+    free(s->order);
     free(s->load);
     free(s->bits);
 }
 
 /* --- chunks ---------------------------------------------------------------------------------- */
+
+static unsigned class_of(uint32_t n)
+{
+    unsigned size_class = 0;
+
+    while (chunk_places(size_class) < n)
+        size_class++;
+    return size_class;
+}
 
 static bool chunk_take(struct soft *s, unsigned size_class, uint64_t *at)
 {
@@ -120,13 +134,10 @@ static void open_holes(struct soft *s, struct soft_viewer *v)
 /* Lay the list out anew, with room for one more and some holes. */
 static bool lay_out(struct soft *s, struct soft_viewer *v)
 {
-    uint32_t want = v->n + v->n / HOLE_EVERY + 1;
-    unsigned size_class = 0;
+    unsigned size_class = class_of(v->n + v->n / HOLE_EVERY + 1);
     uint64_t at;
 
     close_holes(s, v);
-    while (chunk_places(size_class) < want)
-        size_class++;
     if (v->size <= size_class) {
         if (size_class < CLASSES && chunk_take(s, size_class, &at)) {
             memcpy(s->keys + at, s->keys + v->at, v->n * sizeof(*s->keys));
@@ -143,6 +154,52 @@ static bool lay_out(struct soft *s, struct soft_viewer *v)
     }
     open_holes(s, v);
     return true;
+}
+
+/* Places that all lists would take in their smallest chunks. */
+static uint64_t least_room(const struct soft *s)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < s->n_seats; i++) {
+        uint32_t n = s->viewers[s->seat[i]].n;
+
+        sum += n > 0 ? chunk_places(class_of(n)) : 0;
+    }
+    return sum;
+}
+
+void soft_list_compact(struct soft *s)
+{
+    uint32_t n = 0;
+
+    if (s->fresh - least_room(s) < s->room / COMPACT_GAIN)
+        return;
+    for (uint32_t i = 0; i < s->n_seats; i++) {
+        struct soft_viewer *v = &s->viewers[s->seat[i]];
+
+        if (v->size == 0)
+            continue;
+        close_holes(s, v);
+        if (v->n == 0)
+            v->size = 0;
+        else
+            s->order[n++] = v->at << ORDER_BITS | s->seat[i];
+    }
+    known_sort(s->order, n);
+    memset(s->free, 0, sizeof(s->free));
+    s->fresh = 0;
+    for (uint32_t i = 0; i < n; i++) { /* in the order of places: each moves down, or stays */
+        struct soft_viewer *v = &s->viewers[s->order[i] & ((1u << ORDER_BITS) - 1)];
+        unsigned size_class = class_of(v->n);
+
+        memmove(s->keys + s->fresh, s->keys + v->at, v->n * sizeof(*s->keys));
+        memmove(s->told + s->fresh, s->told + v->at, v->n * sizeof(*s->told));
+        memmove(s->part + s->fresh, s->part + v->at, v->n);
+        v->at = s->fresh;
+        v->size = (uint8_t)(size_class + 1);
+        s->fresh += chunk_places(size_class);
+    }
 }
 
 /* --- places ---------------------------------------------------------------------------------- */

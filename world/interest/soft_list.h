@@ -50,6 +50,10 @@ struct soft_viewer {
 int soft_list_init(struct soft *s, uint64_t max_pairs) MUST_CHECK;
 void soft_list_fini(struct soft *s);
 
+/* Lay all lists side by side, each in the smallest chunk that holds it, if that gains an eighth of
+ * the block. Costs a move of all pairs. */
+void soft_list_compact(struct soft *s);
+
 /* The place of a key; SOFT_NONE: it is not known. */
 uint32_t soft_list_find(const struct soft *s, const struct soft_viewer *v, uint64_t key);
 /* A place for a key that is not known, part SOFT_NOW; SOFT_NONE: the block is full. Places of
