@@ -9,6 +9,7 @@
 #include "tests/leak.h"
 #include "tests/world/plain_map.h"
 #include "tests/world_rig.h"
+#include "world/interest/soft.h"
 
 #include "common/rng.h"
 
@@ -21,6 +22,8 @@
 /* What the long run came to: without hysteresis (sight by masks), with (sight by lists), and in
  * three scenes, without. */
 #define PINNED        0x55c488ce017a5eceu
+#define PINNED_TIERS  0x65304cffe86d8869u
+#define PINNED_CAPS   0x3ea70fef0ddf3346u
 #define PINNED_LISTS  0xd23d4e11d328ffdfu
 #define PINNED_SCENES 0x9d0313f063f1e42cu
 
@@ -152,9 +155,12 @@ struct kind {
     uint32_t mask, pack; /* kinds of code: see rig_code */
     int index;           /* enum places_index */
     enum { QUIET_BY_ITSELF, QUIET_ALWAYS, QUIET_NEVER, QUIET_MIXED } quiet; /* mover by mover? */
-    bool tight;  /* scratch that masks do not fit into */
-    bool steady; /* nobody pauses */
-    bool scenes; /* two beside the open ground, with a portal each way */
+    bool tight;        /* scratch that masks do not fit into */
+    bool steady;       /* nobody pauses */
+    bool scenes;       /* two beside the open ground, with a portal each way */
+    const char *tiers; /* and the like: soft sight */
+    uint64_t refresh, max, bytes;
+    bool searched; /* without bits of who is known */
 };
 
 static struct map maps[2];
@@ -177,8 +183,14 @@ static struct rig *world_of(const struct kind *kind)
     c.aoi_hysteresis = kind->hysteresis;
     c.aoi_index = kind->index;
     c.quantum = 1.0 / 256;
+    c.aoi_tiers = kind->tiers;
+    c.aoi_refresh = kind->refresh;
+    c.aoi_max = kind->max;
+    c.viewer_bytes = kind->bytes;
     memcpy(c.bounds, (double[4]){-160, -160, 160, 160}, sizeof c.bounds);
     struct rig *r = kind->scenes ? world_in_scenes(&c) : rig_create(&c);
+    if (kind->searched)
+        r->world->sight.soft->bits_slots = 64;
     rig_code(r, kind->mask, kind->pack);
     if (kind->quiet != QUIET_BY_ITSELF)
         r->world->sight.few_share = kind->quiet == QUIET_NEVER ? UINT32_MAX : 0;
@@ -287,6 +299,22 @@ Test(determinism, and_so_it_is_with_hysteresis, .timeout = 120)
     TEST_NO_LEAKS();
 }
 
+/* Soft sight has a way of its own; who is known is looked up by bits or by search. */
+Test(determinism, and_so_it_is_with_tiers_and_bytes, .timeout = 120)
+{
+    struct kind kind = {.tiers = "6:1,15:3,40:10", .bytes = 400, .hysteresis = 2};
+    pinned(kind, PINNED_TIERS);
+    kind.searched = true;
+    pinned(kind, PINNED_TIERS);
+    TEST_NO_LEAKS();
+}
+
+Test(determinism, and_so_it_is_with_refresh_and_caps, .timeout = 120)
+{
+    pinned((struct kind){.tiers = "12:1,40:4", .refresh = 5, .max = 12}, PINNED_CAPS);
+    TEST_NO_LEAKS();
+}
+
 Test(determinism, and_so_it_is_with_every_kind_of_code, .timeout = 300)
 {
     const struct mask_code *masks;
@@ -359,6 +387,11 @@ Test(determinism, a_recorded_run_replays_to_the_same_bytes, .timeout = 120)
         cr_assert_eq(replay(&kind, &tape), first);
         free(tape.bytes);
     }
+    struct kind soft = {.seed = 7, .tiers = "5:1,30:8", .max = 20, .bytes = 300};
+    struct tape tape = {0};
+    uint64_t first = run(&soft, 700, &tape, NULL);
+    cr_assert_eq(replay(&soft, &tape), first);
+    free(tape.bytes);
     TEST_NO_LEAKS();
 }
 

@@ -138,15 +138,15 @@ static void enter_all(struct rig *r, uint32_t *s)
 }
 
 /* A life of 500, crowded into `area` for some of it, with lines in the log if asked. */
-static struct tally live(double area, uint32_t ticks, double hysteresis, enum log_level level)
+static struct tally live(const struct world_config *like, double area, uint32_t ticks,
+                         enum log_level level)
 {
     struct tally t = {0};
     struct rng rng;
-    struct world_config c = rig_config();
+    struct world_config c = *like;
     c.max_entities = PEOPLE;
     c.max_sessions = PEOPLE + 10;
     c.max_speed = 20000;
-    c.aoi_hysteresis = hysteresis;
     struct rig *r = world_with_cellar(&c);
     uint32_t s[PEOPLE];
     rng_init(&rng, 9);
@@ -182,7 +182,9 @@ static struct tally live(double area, uint32_t ticks, double hysteresis, enum lo
 
 static void costs_nothing(double area, uint32_t ticks, double hysteresis, enum log_level level)
 {
-    struct tally t = live(area, ticks, hysteresis, level);
+    struct world_config c = rig_config();
+    c.aoi_hysteresis = hysteresis;
+    struct tally t = live(&c, area, ticks, level);
     cr_assert_gt(t.entries, ticks * PEOPLE / 2);
     cr_assert_eq(t.calls, 0, "%llu calls", (unsigned long long)t.calls);
 }
@@ -198,6 +200,21 @@ Test(no_malloc, five_hundred_spread_out_cost_no_allocation, .timeout = 120)
 {
     costs_nothing(180, 80, 0, LOG_OFF);
     costs_nothing(180, 80, 2, LOG_OFF);
+    TEST_NO_LEAKS();
+}
+
+Test(no_malloc, nor_do_they_with_tiers_caps_and_budgets, .timeout = 120)
+{
+    for (int way = 0; way < 3; way++) {
+        struct world_config c = rig_config();
+        c.aoi_tiers = "8:1,20:3,40:10";
+        c.aoi_max = way == 1 ? 60 : 0;
+        c.aoi_refresh = way == 2 ? 7 : 1;
+        c.viewer_bytes = 600;
+        struct tally t = live(&c, 60, 60, LOG_OFF);
+        cr_assert_gt(t.entries, 60 * PEOPLE / 2);
+        cr_assert_eq(t.calls, 0, "%llu calls", (unsigned long long)t.calls);
+    }
     TEST_NO_LEAKS();
 }
 
