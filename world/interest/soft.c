@@ -49,8 +49,8 @@ int soft_create(const struct soft_rules *rules, const struct scenes *scenes, uin
     s->cap = cap;
     s->by_look = rules->refresh > 1 || rules->max > 0;
     number_parts(s);
-    s->changes = calloc(cap, sizeof(*s->changes));
-    if (!s->changes || soft_list_init(s, max_pairs) != 0 || fields_create(s, scenes) != 0 ||
+    s->bodies = calloc(cap, sizeof(*s->bodies));
+    if (!s->bodies || soft_list_init(s, max_pairs) != 0 || fields_create(s, scenes) != 0 ||
         soft_work_create(s, &s->work) != 0) {
         soft_destroy(s);
         return E_NOMEM;
@@ -67,7 +67,7 @@ void soft_destroy(struct soft *s)
         soft_field_destroy(s->fields[i]);
     soft_work_destroy(s->work);
     soft_list_fini(s);
-    free(s->changes);
+    free(s->bodies);
     free(s);
 }
 
@@ -218,15 +218,31 @@ static void note_changes(struct world *w)
     for (int type = EVENT_ENTER; type <= EVENT_UPDATE; type++) {
         for (uint32_t i = 0; i < w->events.n[type]; i++) {
             const struct event *ev = &w->events.list[type][i];
-            struct soft_change *c = &s->changes[ev->who.slot];
+            struct soft_body *b = &s->bodies[ev->who.slot];
             bool fresh = type == EVENT_ENTER && ev->from == GRID_NONE;
 
             if (!fresh && ev->tell == 0)
                 continue;
-            if (fresh || w->tick - c->tick > w->config.update_interval + 1)
-                c->run = w->tick;
-            c->tick = w->tick;
+            if (fresh || w->tick - b->tick > w->config.update_interval + 1)
+                b->run = w->tick;
+            b->tick = w->tick;
         }
+    }
+}
+
+static void note_bodies(struct world *w)
+{
+    struct soft *s = w->sight.soft;
+    const struct entities *e = &w->entities;
+
+    for (uint32_t i = 0; i < e->alive_count; i++) {
+        uint32_t slot = e->alive[i];
+        struct soft_body *b = &s->bodies[slot];
+
+        b->x = e->x[slot];
+        b->y = e->y[slot];
+        b->wire = e->told[slot].wire;
+        b->scene = e->scene[slot];
     }
 }
 
@@ -262,6 +278,7 @@ static void begin(struct world *w)
     for (uint32_t i = 0; i < k->n_due; i++)
         k->turn[k->due[i]] = true;
     note_changes(w);
+    note_bodies(w);
     note_dying(w);
     if (s->full) /* there may be room enough, but scattered */
         soft_list_compact(s);
@@ -279,7 +296,7 @@ static void run_viewer(struct world *w, uint32_t viewer)
     k->n_gone = k->n_added = k->n_far = k->n_records = 0;
     k->found = false;
     soft_find(w, viewer);
-    soft_due(w, viewer);
+    soft_due(w, viewer, s->rules.viewer_bytes > 0 || v->drain > 0);
     v->flags &= (uint8_t)~SOFT_ALL;
     soft_tell(w, viewer);
     v->x = e->x[viewer];

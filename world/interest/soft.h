@@ -71,9 +71,12 @@ struct soft_told {
     uint8_t dir, speed;
 };
 
-/* When what the wire says of an entity last changed. */
-struct soft_change {
-    uint32_t tick, run; /* the last change; the first of those that came one upon the other */
+/* What a turn needs to know of an entity, side by side. */
+struct soft_body {
+    double x, y;             /* of this tick */
+    struct entity_wire wire; /* as it is told in this tick */
+    uint32_t tick, run; /* of its last change; of the first of those that came one upon the other */
+    uint8_t scene;
 };
 
 struct soft_viewer;
@@ -104,7 +107,7 @@ struct soft {
     uint32_t *seat;              /* [n_seats] viewers, in the order they came */
     uint32_t n_seats;
     uint32_t global[SOFT_PARTS_MAX];               /* pairs of each part, of all viewers */
-    struct soft_change *changes;                   /* [cap] by slot */
+    struct soft_body *bodies;                      /* [cap] by slot */
     struct soft_field *fields[SOFT_TIERS_MAX + 1]; /* index of a tier's turn; last: of all */
     struct soft_work *work;
 

@@ -12,6 +12,8 @@
 #include <emmintrin.h>
 #endif
 
+#define AHEAD 12 /* turns whose memory is brought in advance */
+
 /* Bits for those of sixteen parts whose turn it is. */
 static inline uint32_t due_sixteen(const struct soft_work *k, const uint8_t *part)
 {
@@ -31,26 +33,34 @@ static inline uint32_t due_sixteen(const struct soft_work *k, const uint8_t *par
 #endif
 }
 
+/* One viewer's turn. */
+struct turn {
+    struct world *w;
+    struct soft *s;
+    struct soft_work *k;
+    uint32_t viewer;
+    uint64_t at; /* of the viewer's list */
+    double x, y; /* of the viewer */
+    uint8_t scene;
+    bool budget; /* not all may go in this tick */
+};
+
 /* Its next turn: in the tier it stands in; elsewhere in it, where this turn carries more than its
  * share. */
-static void next_turn(struct soft *s, uint32_t viewer, uint32_t place, uint32_t tier)
+static inline void next_turn(const struct turn *t, uint32_t place, uint32_t tier)
 {
-    const struct soft_viewer *v = &s->viewers[viewer];
-    uint8_t part = s->part[v->at + place];
-    uint32_t every = s->rules.every[tier];
+    struct soft *s = t->s;
+    uint8_t part = s->part[t->at + place];
+    uint32_t every = s->rules.every[tier], share;
 
     if (part < s->n_parts && s->tier_of[part] == tier) {
-        uint32_t share = (v->in_tier[tier] + every - 1) / every;
-
-        if (s->load[(size_t)viewer * s->n_parts + part] <= share)
+        if (every == 1)
+            return;
+        share = (s->viewers[t->viewer].in_tier[tier] + every - 1) / every;
+        if (s->load[(size_t)t->viewer * s->n_parts + part] <= share)
             return;
     }
-    soft_list_turn(s, viewer, place, tier);
-}
-
-static struct entity_wire wire_told(const struct soft_told *t)
-{
-    return (struct entity_wire){.qx = t->qx, .qy = t->qy, .dir = t->dir, .speed = t->speed};
+    soft_list_turn(s, t->viewer, place, tier);
 }
 
 /* The ticks that one at this distance lets the nearest go first. */
@@ -73,76 +83,86 @@ static uint8_t bytes_of(uint32_t id, uint8_t tell)
     return (uint8_t)(head + 4 + ((tell & EVENT_TELL_DIR) != 0) + ((tell & EVENT_TELL_SPEED) != 0));
 }
 
-/* Its turn: is there anything to tell? */
-static void compare(struct world *w, uint32_t viewer, uint32_t place, bool waited, double d2)
+static inline uint8_t changes_of(const struct soft_told *told, const struct soft_body *b)
 {
-    struct soft *s = w->sight.soft;
-    struct soft_work *k = s->work;
-    uint64_t at = s->viewers[viewer].at + place;
-    struct soft_told *told = &s->told[at];
-    uint32_t slot = known_slot(s->keys[at]), tier = soft_work_tier(s, d2);
-    struct entity_wire before = wire_told(told);
+    struct entity_wire before = {
+        .qx = told->qx, .qy = told->qy, .dir = told->dir, .speed = told->speed};
+
+    return wire_changes(&before, &b->wire);
+}
+
+/* Its turn: is there anything to tell? */
+static inline void compare(const struct turn *t, uint32_t place, uint32_t slot, bool waited,
+                           uint32_t tier, double d2)
+{
+    struct soft_work *k = t->k;
+    struct soft_told *told = &t->s->told[t->at + place];
+    const struct soft_body *b = &t->s->bodies[slot];
+    uint32_t tick = t->w->tick;
     uint8_t tell;
 
-    if (!waited && s->changes[slot].tick < told->since) /* later in a tick it may change anew */
+    if (!waited && b->tick < told->since) /* not as of its tick: there it may change later */
         return;
-    tell = wire_changes(&before, &w->entities.told[slot].wire);
-    if ((tell & EVENT_TELL_FAR) && wire_settle(w, slot)) { /* is it so far in the end? */
-        s->changes[slot].tick = w->tick;
-        tell = wire_changes(&before, &w->entities.told[slot].wire);
+    tell = changes_of(told, b);
+    if (tell & EVENT_TELL_FAR) {
+        soft_work_settle(t->w, slot); /* an add is exact: is it as far in the end? */
+        tell = changes_of(told, b);
     }
     if (tell == 0) {
-        told->since = w->tick;
+        told->since = tick;
         return;
     }
     if (tell & EVENT_TELL_FAR) {
-        k->far[k->n_far++] = s->keys[at];
-        soft_work_told(w, viewer, place, true);
+        k->far[k->n_far++] = t->s->keys[t->at + place];
+        soft_work_told(t->w, t->viewer, place);
         return;
     }
-    k->records[k->n_records++] = (struct soft_record){
+    k->records[k->n_records] = (struct soft_record){
         .place = place,
         .slot = slot,
-        .since = waited ? told->since : w->tick,
-        .deadline = (waited ? told->since : w->tick) + slack_of(s, d2),
+        .since = waited ? told->since : tick,
         .tell = tell,
         .tier = (uint8_t)tier,
-        .bytes = bytes_of(known_id(s->keys[at]), tell),
         .goes = true,
     };
+    if (t->budget) {
+        k->records[k->n_records].deadline = k->records[k->n_records].since + slack_of(t->s, d2);
+        k->records[k->n_records].bytes = bytes_of(known_id(t->s->keys[t->at + place]), tell);
+    }
+    k->n_records++;
 }
 
-static void due(struct world *w, uint32_t viewer, uint32_t place)
+static inline void due(const struct turn *t, uint32_t place)
 {
-    struct soft *s = w->sight.soft;
-    struct soft_work *k = s->work;
-    const struct entities *e = &w->entities;
-    uint64_t at = s->viewers[viewer].at + place;
-    uint32_t slot = known_slot(s->keys[at]);
-    double d2 = soft_work_distance2(e, viewer, slot);
+    struct soft *s = t->s;
+    uint64_t at = t->at + place;
+    uint32_t slot = known_slot(s->keys[at]), tier;
+    const struct soft_body *b = &s->bodies[slot];
+    double dx = b->x - t->x, dy = b->y - t->y, d2 = dx * dx + dy * dy;
     bool waited = s->part[at] == SOFT_WAIT;
 
-    if (e->scene[slot] != e->scene[viewer] || (d2 > k->keep2 && !s->by_look)) {
-        k->gone[k->n_gone++] = s->keys[at];
-        soft_list_erase(s, viewer, place);
+    if (b->scene != t->scene || (d2 > t->k->keep2 && !s->by_look)) {
+        t->k->gone[t->k->n_gone++] = s->keys[at];
+        soft_list_erase(s, t->viewer, place);
         return;
     }
-    next_turn(s, viewer, place, soft_work_tier(s, d2));
-    compare(w, viewer, place, waited, d2);
+    tier = soft_work_tier(s, d2);
+    next_turn(t, place, tier);
+    compare(t, place, slot, waited, tier, d2);
 }
 
-void soft_due(struct world *w, uint32_t viewer)
+/* The places of those whose turn it is. */
+static uint32_t collect(const struct soft *s, const struct soft_viewer *v, uint32_t *out)
 {
-    struct soft *s = w->sight.soft;
-    const struct soft_viewer *v = &s->viewers[viewer];
     const uint8_t *part = s->part + v->at;
+    uint32_t n = 0;
 
     if (v->flags & SOFT_ALL) {
         for (uint32_t i = 0; i < v->span; i++) {
-            if (part[i] != SOFT_HOLE)
-                due(w, viewer, i);
+            out[n] = i;
+            n += part[i] != SOFT_HOLE;
         }
-        return;
+        return n;
     }
     for (uint32_t i = 0; i < v->span; i += 16) {
         uint32_t bits = due_sixteen(s->work, part + i);
@@ -150,6 +170,34 @@ void soft_due(struct world *w, uint32_t viewer)
         if (v->span - i < 16)
             bits &= (1u << (v->span - i)) - 1;
         for (; bits != 0; bits &= bits - 1)
-            due(w, viewer, i + (uint32_t)__builtin_ctz(bits));
+            out[n++] = i + (uint32_t)__builtin_ctz(bits);
+    }
+    return n;
+}
+
+void soft_due(struct world *w, uint32_t viewer, bool budget)
+{
+    struct soft *s = w->sight.soft;
+    const struct soft_viewer *v = &s->viewers[viewer];
+    const uint32_t *places = s->work->places;
+    struct turn t = {
+        .w = w,
+        .s = s,
+        .k = s->work,
+        .viewer = viewer,
+        .at = v->at,
+        .x = w->entities.x[viewer],
+        .y = w->entities.y[viewer],
+        .scene = w->entities.scene[viewer],
+        .budget = budget,
+    };
+    uint32_t n = collect(s, v, s->work->places);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + AHEAD < n) { /* they lie far apart, too far for the processor to guess */
+            __builtin_prefetch(&s->keys[v->at + places[i + AHEAD]]);
+            __builtin_prefetch(&s->told[v->at + places[i + AHEAD]], 1);
+        }
+        due(&t, places[i]);
     }
 }

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MANY 16 /* newcomers who are merged into a list all at once */
+
 /* --- one comes, one goes --------------------------------------------------------------------- */
 
 static void drop(struct soft *s, uint32_t viewer, uint32_t place)
@@ -32,7 +34,8 @@ static bool take(struct world *w, uint32_t viewer, uint32_t slot, uint32_t tier)
         return false;
     }
     soft_list_turn(s, viewer, place, tier);
-    soft_work_told(w, viewer, place, true);
+    soft_work_settle(w, slot);
+    soft_work_told(w, viewer, place);
     s->work->added[s->work->n_added++] = key;
     return true;
 }
@@ -231,13 +234,56 @@ static uint32_t look_known(struct world *w, uint32_t viewer)
     return n;
 }
 
+/* Those who are new, [n] keys in `added`, all at once, if there is room for that. */
+static bool take_many(struct world *w, uint32_t viewer, uint32_t n)
+{
+    struct soft *s = w->sight.soft;
+    struct soft_work *k = s->work;
+    const struct soft_viewer *v = &s->viewers[viewer];
+    uint32_t at = 0;
+
+    if (n < MANY || !soft_list_insert_all(s, viewer, k->added, n))
+        return false;
+    for (uint32_t i = 0; at < n; i++) {
+        uint32_t slot = known_slot(k->added[at]);
+
+        if (s->keys[v->at + i] != k->added[at] || s->part[v->at + i] == SOFT_HOLE)
+            continue;
+        soft_list_turn(s, viewer, i,
+                       soft_work_tier(s, soft_work_distance2(&w->entities, viewer, slot)));
+        soft_work_settle(w, slot);
+        soft_work_told(w, viewer, i);
+        at++;
+    }
+    k->n_added = n;
+    return true;
+}
+
+/* Those who are new, [n] keys in `added`. */
+static void take_all(struct world *w, uint32_t viewer, uint32_t n)
+{
+    struct soft *s = w->sight.soft;
+    struct soft_work *k = s->work;
+
+    soft_work_sort(k, k->added, n);
+    if (take_many(w, viewer, n))
+        return;
+    for (uint32_t i = 0; i < n; i++) { /* what is taken is noted where it was read */
+        uint32_t slot = known_slot(k->added[i]);
+        double d2 = soft_work_distance2(&w->entities, viewer, slot);
+
+        if (!take(w, viewer, slot, soft_work_tier(s, d2)))
+            s->viewers[viewer].flags |= SOFT_LOOK;
+    }
+}
+
 static void look(struct world *w, uint32_t viewer)
 {
     struct soft *s = w->sight.soft;
     struct soft_work *k = s->work;
     struct soft_field *all = s->fields[SOFT_TIERS_MAX];
     const struct entities *e = &w->entities;
-    uint32_t n, hits;
+    uint32_t n, hits, fresh = 0;
 
     if (all->tick != w->tick)
         soft_field_fill(all, e, w->tick, 1, 0);
@@ -246,17 +292,18 @@ static void look(struct world *w, uint32_t viewer)
     hits = soft_field_near(all, e, viewer, k->hits);
     for (uint32_t i = 0; i < hits; i++) {
         uint32_t slot = k->hits[i];
-        double d2 = soft_work_distance2(e, viewer, slot);
 
         if (k->mark[slot] == k->mark_now)
             continue;
         if (s->rules.max > 0)
             consider(w, viewer, n++, (struct soft_choice){slot, SOFT_NONE, true});
-        else if (!take(w, viewer, slot, soft_work_tier(s, d2)))
-            s->viewers[viewer].flags |= SOFT_LOOK;
+        else
+            k->added[fresh++] = known_key(e->id[slot], slot);
     }
     if (s->rules.max > 0)
         keep_nearest(w, viewer, n);
+    else
+        take_all(w, viewer, fresh);
     k->found = true;
 }
 

@@ -131,28 +131,24 @@ static void open_holes(struct soft *s, struct soft_viewer *v)
     }
 }
 
-/* Lay the list out anew, with room for one more and some holes. */
-static bool lay_out(struct soft *s, struct soft_viewer *v)
+/* Close the holes, and make room in the chunk, or a new one, for `more`. False: there is none. */
+static bool grow(struct soft *s, struct soft_viewer *v, uint32_t more)
 {
-    unsigned size_class = class_of(v->n + v->n / HOLE_EVERY + 1);
+    uint32_t want = v->n + more;
+    unsigned size_class = class_of(want + want / HOLE_EVERY);
     uint64_t at;
 
     close_holes(s, v);
-    if (v->size <= size_class) {
-        if (size_class < CLASSES && chunk_take(s, size_class, &at)) {
-            memcpy(s->keys + at, s->keys + v->at, v->n * sizeof(*s->keys));
-            memcpy(s->told + at, s->told + v->at, v->n * sizeof(*s->told));
-            memcpy(s->part + at, s->part + v->at, v->n);
-            chunk_give(s, v);
-            v->at = at;
-            v->size = (uint8_t)(size_class + 1);
-        } else if (v->size == 0 || v->n == chunk_places(v->size - 1u)) {
-            return false;
-        } else {
-            return true; /* the last places of its chunk */
-        }
-    }
-    open_holes(s, v);
+    if (v->size > size_class)
+        return true;
+    if (size_class >= CLASSES || !chunk_take(s, size_class, &at))
+        return v->size > 0 && want <= chunk_places(v->size - 1u);
+    memcpy(s->keys + at, s->keys + v->at, v->n * sizeof(*s->keys));
+    memcpy(s->told + at, s->told + v->at, v->n * sizeof(*s->told));
+    memcpy(s->part + at, s->part + v->at, v->n);
+    chunk_give(s, v);
+    v->at = at;
+    v->size = (uint8_t)(size_class + 1);
     return true;
 }
 
@@ -260,8 +256,9 @@ uint32_t soft_list_insert(struct soft *s, uint32_t viewer, uint64_t key)
     uint32_t place = make_room(s, v, lower(s, v, key), HOLE_NEAR);
 
     if (place == SOFT_NONE) {
-        if (!lay_out(s, v))
+        if (!grow(s, v, 1))
             return SOFT_NONE;
+        open_holes(s, v);
         place = make_room(s, v, lower(s, v, key), v->span + 1);
         ASSERT(place != SOFT_NONE);
     }
@@ -271,6 +268,33 @@ uint32_t soft_list_insert(struct soft *s, uint32_t viewer, uint64_t key)
     s->pairs++;
     s->added++;
     return place;
+}
+
+bool soft_list_insert_all(struct soft *s, uint32_t viewer, const uint64_t *keys, uint32_t n)
+{
+    struct soft_viewer *v = &s->viewers[viewer];
+    uint32_t old, to;
+
+    if (!grow(s, v, n))
+        return false;
+    old = v->n;
+    to = old + n;
+    for (uint32_t i = n; i > 0;) { /* from the back: a pair goes where nothing unread lies */
+        to--;
+        if (old > 0 && s->keys[v->at + old - 1] > keys[i - 1]) {
+            old--;
+            move(s, v->at + to, v->at + old);
+        } else {
+            i--;
+            s->keys[v->at + to] = keys[i];
+            s->part[v->at + to] = SOFT_NOW;
+        }
+    }
+    v->n += n;
+    open_holes(s, v);
+    s->pairs += n;
+    s->added += n;
+    return true;
 }
 
 /* --- parts ----------------------------------------------------------------------------------- */

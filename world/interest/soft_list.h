@@ -59,6 +59,9 @@ uint32_t soft_list_find(const struct soft *s, const struct soft_viewer *v, uint6
 /* A place for a key that is not known, part SOFT_NOW; SOFT_NONE: the block is full. Places of
  * others may change. */
 uint32_t soft_list_insert(struct soft *s, uint32_t viewer, uint64_t key);
+/* The same for many, ascending, none of them known. False: there is no room; nothing changed. */
+bool soft_list_insert_all(struct soft *s, uint32_t viewer, const uint64_t *keys,
+                          uint32_t n) MUST_CHECK;
 void soft_list_erase(struct soft *s, uint32_t viewer, uint32_t place);
 /* Forget all; returns how many there were. */
 uint32_t soft_list_clear(struct soft *s, uint32_t viewer);

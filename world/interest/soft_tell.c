@@ -129,7 +129,7 @@ static void choose_within(struct world *w, uint32_t viewer, int64_t budget)
 
 /* --- the batch ------------------------------------------------------------------------------- */
 
-static size_t varint_bytes(uint64_t v)
+static inline size_t varint_bytes(uint64_t v)
 {
     size_t n = 1;
 
@@ -139,14 +139,14 @@ static size_t varint_bytes(uint64_t v)
 }
 
 /* How old is what the viewer is told now? For one that waited for bytes, since then. */
-static uint32_t age_of(const struct world *w, const struct soft_told *told,
-                       const struct soft_record *r)
+static inline uint32_t age_of(uint32_t tick, const struct soft_body *b,
+                              const struct soft_told *told, const struct soft_record *r)
 {
-    uint32_t run = w->sight.soft->changes[r->slot].run, first = told->since + 1;
+    uint32_t first = told->since + 1;
 
-    if (r->since != w->tick)
-        return w->tick - r->since;
-    return w->tick - (run > first ? run : first);
+    if (r->since != tick)
+        return tick - r->since;
+    return tick - (b->run > first ? b->run : first);
 }
 
 /* Returns the bytes of the records. */
@@ -155,22 +155,28 @@ static uint64_t put_records(struct world *w, uint32_t viewer)
     struct soft *s = w->sight.soft;
     struct soft_work *k = s->work;
     struct batch_records out = {.w = w};
+    const uint64_t at = s->viewers[viewer].at;
     uint64_t bytes = 0;
 
     batch_records_begin(&out, k->n_records);
     for (uint32_t i = 0; i < k->n_records; i++) {
         const struct soft_record *r = &k->records[i];
-        const struct entity_wire *wire = &w->entities.told[r->slot].wire;
-        uint64_t at = s->viewers[viewer].at + r->place;
-        uint32_t id = known_id(s->keys[at]);
+        const struct soft_body *b = &s->bodies[r->slot];
+        struct soft_told *told = &s->told[at + r->place];
+        uint32_t id = known_id(s->keys[at + r->place]);
         struct aoi_move_tail tail;
 
         if (!r->goes)
             continue;
-        tail = wire_tail(wire, r->tell);
+        tail = wire_tail(&b->wire, r->tell);
         bytes += varint_bytes((uint64_t)(id - out.previous) << 2) + tail.len;
-        ages_add(&w->ages, r->tier, age_of(w, &s->told[at], r), 1);
-        soft_work_told(w, viewer, r->place, false);
+        ages_add(&w->ages, r->tier, age_of(w->tick, b, told, r), 1);
+        *told = (struct soft_told){.qx = b->wire.qx,
+                                   .qy = b->wire.qy,
+                                   .since = w->tick,
+                                   .gen = told->gen,
+                                   .dir = b->wire.dir,
+                                   .speed = b->wire.speed};
         batch_records_put(&out, id, &tail);
     }
     batch_records_end(&out);
@@ -185,8 +191,8 @@ static void join_far(struct soft_work *k)
     memcpy(k->added + k->n_added, k->far, k->n_far * sizeof(*k->far));
     k->n_gone += k->n_far;
     k->n_added += k->n_far;
-    known_sort(k->gone, k->n_gone);
-    known_sort(k->added, k->n_added);
+    soft_work_sort(k, k->gone, k->n_gone);
+    soft_work_sort(k, k->added, k->n_added);
 }
 
 static void put_adds(struct world *w, struct soft_viewer *v)

@@ -2,13 +2,17 @@
 #include "world/interest/soft_work.h"
 
 #include "common/err.h"
+#include "world/interest/radix.h"
 #include "world/interest/wire.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A viewer that moved further than this share of its nearest radius in one tick has jumped: all
  * around it is new, and is looked up at once. */
 #define JUMP_SHARE 0.5
+
+#define FEW 64 /* keys that are sorted in place */
 
 int soft_work_create(const struct soft *s, struct soft_work **out)
 {
@@ -28,12 +32,13 @@ int soft_work_create(const struct soft *s, struct soft_work **out)
     k->added = malloc(2 * cap * sizeof(*k->added));
     k->far = malloc(cap * sizeof(*k->far));
     k->records = malloc(cap * sizeof(*k->records));
+    k->places = malloc(cap * sizeof(*k->places));
     k->hits = malloc((cap + 1) * sizeof(*k->hits));
     k->mark = calloc(cap, sizeof(*k->mark));
     k->choices = malloc(2 * cap * sizeof(*k->choices));
     k->ranks = malloc(2 * cap * sizeof(*k->ranks));
-    if (!k->dying || !k->gone || !k->added || !k->far || !k->records || !k->hits || !k->mark ||
-        !k->choices || !k->ranks) {
+    if (!k->dying || !k->gone || !k->added || !k->far || !k->records || !k->places || !k->hits ||
+        !k->mark || !k->choices || !k->ranks) {
         soft_work_destroy(k);
         return E_NOMEM;
     }
@@ -50,6 +55,7 @@ void soft_work_destroy(struct soft_work *k)
     free(k->added);
     free(k->far);
     free(k->records);
+    free(k->places);
     free(k->hits);
     free(k->mark);
     free(k->choices);
@@ -57,15 +63,35 @@ void soft_work_destroy(struct soft_work *k)
     free(k);
 }
 
-void soft_work_told(struct world *w, uint32_t viewer, uint32_t place, bool by_add)
+void soft_work_sort(struct soft_work *k, uint64_t *keys, uint32_t n)
+{
+    if (n < FEW) {
+        known_sort(keys, n);
+    } else {
+        const uint64_t *sorted = radix_sort(keys, k->ranks, n);
+
+        if (sorted != keys)
+            memcpy(keys, sorted, n * sizeof(*keys));
+    }
+}
+
+void soft_work_settle(struct world *w, uint32_t slot)
+{
+    struct soft_body *b = &w->sight.soft->bodies[slot];
+
+    if (!wire_settle(w, slot))
+        return;
+    b->wire = w->entities.told[slot].wire;
+    b->tick = w->tick;
+}
+
+void soft_work_told(struct world *w, uint32_t viewer, uint32_t place)
 {
     struct soft *s = w->sight.soft;
     uint64_t at = s->viewers[viewer].at + place;
     uint32_t slot = known_slot(s->keys[at]);
-    const struct entity_wire *wire = &w->entities.told[slot].wire;
+    const struct entity_wire *wire = &s->bodies[slot].wire;
 
-    if (by_add && wire_settle(w, slot))
-        s->changes[slot].tick = w->tick;
     s->told[at] = (struct soft_told){
         .qx = wire->qx,
         .qy = wire->qy,

@@ -45,8 +45,9 @@ struct soft_work {
     uint32_t n_gone, n_added, n_far, n_records;
     bool found; /* who is in sight was looked up as a whole */
 
-    uint32_t *hits; /* [cap] slots */
-    uint32_t *mark; /* [cap] by slot: mark_now where the viewer at hand knows it */
+    uint32_t *places; /* [cap] of those whose turn it is */
+    uint32_t *hits;   /* [cap] slots */
+    uint32_t *mark;   /* [cap] by slot: mark_now where the viewer at hand knows it */
     uint32_t mark_now;
     struct soft_choice *choices; /* [2 * cap] */
     uint64_t *ranks;             /* [2 * cap] distance << 32 | choice */
@@ -54,6 +55,9 @@ struct soft_work {
 
 int soft_work_create(const struct soft *s, struct soft_work **out) MUST_CHECK;
 void soft_work_destroy(struct soft_work *k); /* NULL is fine */
+
+/* Sort keys [n], n <= 2 * cap; ranks are used for it. */
+void soft_work_sort(struct soft_work *k, uint64_t *keys, uint32_t n);
 
 /* The nearest tier of a distance's square. */
 static inline uint32_t soft_work_tier(const struct soft *s, double d2)
@@ -72,13 +76,15 @@ static inline double soft_work_distance2(const struct entities *e, uint32_t a, u
     return dx * dx + dy * dy;
 }
 
-/* Note that the viewer is told in this tick what the wire says of the entity. By an add, which is
- * exact, a small change that still waits is told, too: so it waits no more for anybody. */
-void soft_work_told(struct world *w, uint32_t viewer, uint32_t place, bool by_add);
+/* Note that the viewer is told by an add what the wire says of the entity. */
+void soft_work_told(struct world *w, uint32_t viewer, uint32_t place);
+/* A small change that waits is told from now on: since somebody is told of the entity by an add,
+ * which is exact. */
+void soft_work_settle(struct world *w, uint32_t slot);
 
 /* Who is gone and who is new: into gone and added. */
 void soft_find(struct world *w, uint32_t viewer);
-/* Those whose turn it is: into gone, far and records. */
-void soft_due(struct world *w, uint32_t viewer);
+/* Those whose turn it is: into gone, far and records; what they take only with a budget. */
+void soft_due(struct world *w, uint32_t viewer, bool budget);
 /* Choose the records that go, and write the batch. */
 void soft_tell(struct world *w, uint32_t viewer);

@@ -4,16 +4,6 @@
  */
 #include "world/interest/wire.h"
 
-static bool far_apart(int32_t a, int32_t b)
-{
-    return a < b ? b - a >= PROTO_WRAP_QUANTA : a - b >= PROTO_WRAP_QUANTA;
-}
-
-static bool is_far(const struct entity_wire *a, const struct entity_wire *b)
-{
-    return far_apart(a->qx, b->qx) || far_apart(a->qy, b->qy);
-}
-
 struct entity_wire wire_of(const struct world *w, uint32_t slot)
 {
     const struct entities *e = &w->entities;
@@ -24,21 +14,6 @@ struct entity_wire wire_of(const struct world *w, uint32_t slot)
         .dir = aoi_move_dir(e->dir[slot]),
         .speed = aoi_move_speed(e->speed[slot], w->config.max_speed),
     };
-}
-
-uint8_t wire_changes(const struct entity_wire *told, const struct entity_wire *now)
-{
-    uint8_t tell = 0;
-
-    if (told->qx != now->qx || told->qy != now->qy)
-        tell |= EVENT_TELL_PLACE;
-    if (told->dir != now->dir)
-        tell |= EVENT_TELL_PLACE | EVENT_TELL_DIR;
-    if (told->speed != now->speed)
-        tell |= EVENT_TELL_PLACE | EVENT_TELL_SPEED;
-    if (is_far(told, now))
-        tell |= EVENT_TELL_FAR;
-    return tell;
 }
 
 /* May this change wait for more? */
@@ -173,10 +148,4 @@ void wire_decide(struct world *w, const uint32_t *from)
     }
     e->dirty_count = waiting;
     events_sort(&w->events);
-}
-
-struct aoi_move_tail wire_tail(const struct entity_wire *wire, uint8_t tell)
-{
-    return aoi_move_tail(wire->qx, wire->qy, tell & EVENT_TELL_DIR, wire->dir,
-                         tell & EVENT_TELL_SPEED, wire->speed);
 }
