@@ -8,8 +8,8 @@
 
 int drains_init(struct drains *d, uint32_t slots)
 {
-    *d = (struct drains){.cap = slots < DRAINS_MAX ? slots : DRAINS_MAX};
-    d->list = calloc(d->cap, sizeof(*d->list));
+    d->n = 0;
+    d->list = calloc(slots, sizeof(*d->list));
     d->at = calloc(slots, sizeof(*d->at));
     if (!d->list || !d->at) {
         drains_fini(d);
@@ -37,13 +37,8 @@ static void begin(struct drain_watch *w, size_t queued, uint32_t now_ms)
 static void watch(struct clients *all, struct client *c, size_t queued, size_t bytes)
 {
     struct drains *d = &all->drains;
-    struct drain_watch *w;
+    struct drain_watch *w = &d->list[d->n];
 
-    if (d->n == d->cap) {
-        all->metrics->drains_full++;
-        return;
-    }
-    w = &d->list[d->n];
     *w = (struct drain_watch){.client = c};
     begin(w, queued, all->awake_ms);
     w->written = bytes;

@@ -3,9 +3,10 @@
  * let go as soon as its queue is empty. Where that never is for a whole window, what left the queue
  * meanwhile is all that the client takes, and is told to the world (clients_world.drained); when
  * its queue is empty for a whole window again, that is told too. So nothing is told of who keeps
- * up, and of the others at most once a second (the first time it may be sooner, where the queue
- * grows fast). Pure. May touch: common, gateway's client. Never: sockets. On trouble: where the
- * list is full (counted) a client is not watched: it is held by the limits of its queue alone.
+ * up, and of the others at most once a second (the first time sooner, where the queue grows fast).
+ * Pure. May touch: common, gateway's client. Never: sockets.
+ * On trouble: nothing can be full; there is a place for each client, and memory is touched for
+ * those that are watched.
  *
  *   client_wrote ─► watched ─► step: queue empty? ─► let go
  *                                 └─ never in a window ─► bytes a second ─► the world
@@ -21,7 +22,6 @@
 struct clients;
 struct client;
 
-#define DRAINS_MAX       16384 /* clients watched at one time */
 #define DRAINS_WINDOW_MS 1000
 #define DRAINS_EARLY_MS  300   /* the first window where the queue grows fast: */
 #define DRAINS_FAST      16384 /* bytes queued */
@@ -36,9 +36,9 @@ struct drain_watch {
 };
 
 struct drains {
-    struct drain_watch *list; /* [n] in no order */
+    struct drain_watch *list; /* [n], room for all slots; in no order */
     uint32_t *at;             /* [slots] index in list, by a watched client's slot */
-    uint32_t n, cap;
+    uint32_t n;
 };
 
 /* E_NOMEM. */

@@ -176,7 +176,7 @@ const struct opt world_opts_table[] = {
      .help = "after SIGTERM or SIGINT, the end comes by then"},
     {.name = "status", .type = OPT_DURATION, .offset = EDGE(status_ns), .def = "0s", .unit = "s",
      .min = 0.1, .max = DAY_S, .zero_off = true,
-     .help = "a line with players, moves and tick time this often"},
+     .help = "a line with players, moves, tick time, pairs and their ages this often"},
     {.name = "log-level", .type = OPT_CHOICE, .offset = EDGE(log_level), .def = "info",
      .unit = "", .choices = "debug|info|warn|error|off", .help = "least level that is written"},
     {.name = "log-format", .type = OPT_CHOICE, .offset = EDGE(log_format), .def = "text",

@@ -157,17 +157,3 @@ Test(drains, a_client_that_ends_is_watched_no_longer)
     fake_pass(&f, 2000);
     clients_reap(&f.all);
 }
-
-Test(drains, where_too_many_are_watched_one_more_is_counted_and_left_alone)
-{
-    struct client *c = fake_connect(&f, 0), *one_more = fake_connect(&f, 1);
-
-    f.all.drains.cap = 1;
-    for (int i = 0; i < 2; i++) {
-        send(c, 100);
-        send(one_more, 100);
-    }
-    cr_assert(c->watched);
-    cr_assert(!one_more->watched);
-    cr_assert_eq(f.metrics.drains_full, 1);
-}

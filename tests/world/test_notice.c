@@ -3,6 +3,7 @@
  */
 #include "common/rng.h"
 #include "tests/leak.h"
+#include "tests/world/plain_map.h"
 #include "tests/world_rig.h"
 
 #include <stdio.h>
@@ -100,6 +101,39 @@ Test(notice, everybody_is_who_is_logged_in_and_a_scene_who_is_in_it)
     TEST_NO_LEAKS();
 }
 
+Test(notice, a_zone_is_one_scenes_whatever_the_places_in_another)
+{
+    struct world_config c = rig_config();
+    struct map yard = plain_map_open("yard", 0, 0, 1, 40, 40);
+    struct rig *r;
+    struct notice_area zone = {.reach = NOTICE_ZONE, .rect = {0, 0, 40, 40}};
+    struct notice_area scene = {.reach = NOTICE_SCENE, .scene = 1}, cell = {.reach = NOTICE_CELL};
+    uint32_t out, in;
+
+    c.max_speed = 1e6;
+    r = rig_create_maps(&c, &yard, 1);
+    out = rig_join_at(r, "out", 10, 10);
+    in = rig_join_at(r, "in", 12, 10);
+    cr_assert_eq(rig_teleport(r, in, 1, 10, 10), 0);
+    rig_tick(r, 1);
+    rig_drop(r);
+    cr_assert_eq(announce(r, &zone), 1);
+    cr_assert_eq(heard(r, out), 1);
+    cr_assert_eq(heard(r, in), 0);
+    zone.scene = 1;
+    cr_assert_eq(announce(r, &zone), 1);
+    cr_assert_eq(heard(r, in), 1);
+    cr_assert_eq(announce(r, &scene), 1);
+    cr_assert_eq(heard(r, in), 1);
+    cell.cell = grid_cell(&r->world->scenes.grid, 1, 10, 10);
+    cr_assert_eq(announce(r, &cell), 1);
+    cr_assert_eq(heard(r, in), 1);
+    cr_assert_eq(heard(r, out), 0);
+    rig_destroy(r);
+    map_fini(&yard);
+    TEST_NO_LEAKS();
+}
+
 Test(notice, the_body_goes_once_to_each_gateway)
 {
     struct rig *r = fast_rig(0);
@@ -154,9 +188,9 @@ static void judge_knowers(struct rig *r)
     free(told);
 }
 
-static void random_world(uint64_t seed, double hysteresis)
+static void random_world(uint64_t seed, const struct world_config *c)
 {
-    struct rig *r = fast_rig(hysteresis);
+    struct rig *r = rig_create(c);
     struct rng rng;
     uint32_t s[40];
     bool slow[40] = {false}, open[40];
@@ -196,11 +230,24 @@ static void random_world(uint64_t seed, double hysteresis)
     rig_destroy(r);
 }
 
-Test(notice, who_knows_somebody_is_found_whoever_waits)
+Test(notice, who_knows_somebody_is_found_whoever_waits_and_however_sight_is_kept)
 {
+    struct world_config plain = rig_config(), listed, tiers, refresh, capped, thrifty;
+
+    plain.max_speed = 1e6;
+    listed = tiers = refresh = capped = thrifty = plain;
+    listed.aoi_hysteresis = 7;
+    tiers.aoi_tiers = "15:1,30:3,50:7";
+    refresh.aoi_refresh = 5;
+    capped.aoi_max = 6;
+    thrifty.viewer_bytes = 64;
     for (uint64_t seed = 1; seed <= 12; seed++) {
-        random_world(seed, 0);
-        random_world(seed, 7);
+        random_world(seed, &plain);
+        random_world(seed, &listed);
+        random_world(seed, &tiers);
+        random_world(seed, &refresh);
+        random_world(seed, &capped);
+        random_world(seed, &thrifty);
     }
     TEST_NO_LEAKS();
 }
