@@ -53,6 +53,14 @@ static void come_near(struct soft *s, uint32_t viewer, uint32_t place, uint32_t 
         soft_list_mark(s, viewer, place, SOFT_NOW);
 }
 
+/* The tier of a pair's turn; beyond all where it is now, or waits. */
+static uint32_t tier_at(const struct soft *s, uint32_t viewer, uint32_t place)
+{
+    uint8_t part = s->part[s->viewers[viewer].at + place];
+
+    return part < s->n_parts ? s->tier_of[part] : SOFT_TIERS_MAX;
+}
+
 /* --- turn by turn ---------------------------------------------------------------------------- */
 
 static void find_in_tier(struct world *w, uint32_t viewer, uint32_t tier)
@@ -70,7 +78,7 @@ static void find_in_tier(struct world *w, uint32_t viewer, uint32_t tier)
         place = soft_list_find(s, &s->viewers[viewer], known_key(e->id[slot], slot));
         if (place == SOFT_NONE)
             (void)take(w, viewer, slot, now);
-        else
+        else if (tier_at(s, viewer, place) > tier) /* as its bit would have said */
             come_near(s, viewer, place, now);
     }
 }
