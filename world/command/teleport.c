@@ -71,10 +71,10 @@ int teleport_entity(struct world *w, struct entity_ref who, uint32_t scene, doub
 void teleport_enter(struct world *w, uint32_t slot)
 {
     if (w->scenes.n_portals > 0)
-        w->entities.cold[slot].arrived = in_portal(w, slot);
+        w->entities.arrived[slot] = in_portal(w, slot);
 }
 
-/* It moved: into a portal, out of one, or neither. */
+/* It moved: into a portal, out of one, or neither, as most. */
 static void pass(struct world *w, uint32_t slot)
 {
     struct entities *e = &w->entities;
@@ -82,8 +82,8 @@ static void pass(struct world *w, uint32_t slot)
         scenes_portal_at(&w->scenes, e->scene[slot], e->x[slot], e->y[slot]);
 
     if (!p) {
-        e->cold[slot].arrived = false;
-    } else if (!e->cold[slot].arrived) {
+        e->arrived[slot] = 0;
+    } else if (!e->arrived[slot] && client_of(w, slot)) {
         int err = teleport_entity(w, entities_ref(e, slot), p->to, p->x, p->y);
 
         ASSERT(err == 0); /* where it leads was looked at when the scenes were made */
@@ -100,7 +100,7 @@ void teleport_portals(struct world *w)
     for (uint32_t i = 0; i < e->dirty_count; i++) { /* nobody is added: they are dirty already */
         uint32_t slot = e->dirty[i];
 
-        if ((e->flags[slot] & (ENTITY_MOVED | ENTITY_DYING)) == ENTITY_MOVED && client_of(w, slot))
+        if ((e->flags[slot] & (ENTITY_MOVED | ENTITY_DYING)) == ENTITY_MOVED)
             pass(w, slot);
     }
 }

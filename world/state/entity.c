@@ -20,6 +20,7 @@ int entities_init(struct entities *e, uint32_t max)
     e->dir = calloc(cap, sizeof(*e->dir));
     e->speed = calloc(cap, sizeof(*e->speed));
     e->scene = calloc(cap, sizeof(*e->scene));
+    e->arrived = calloc(cap, sizeof(*e->arrived));
     e->id = calloc(cap, sizeof(*e->id));
     e->flags = calloc(cap, sizeof(*e->flags));
     e->seen_new = calloc(cap, sizeof(*e->seen_new));
@@ -31,7 +32,7 @@ int entities_init(struct entities *e, uint32_t max)
     e->dying = calloc(cap, sizeof(*e->dying));
     e->dirty = calloc(cap, sizeof(*e->dirty));
     e->dirty_at = calloc(cap, sizeof(*e->dirty_at));
-    if (!e->x || !e->y || !e->dir || !e->speed || !e->scene || !e->id || !e->flags ||
+    if (!e->x || !e->y || !e->dir || !e->speed || !e->scene || !e->arrived || !e->id || !e->flags ||
         !e->seen_new || !e->told || !e->motion || !e->cold || !e->alive || !e->alive_at ||
         !e->dirty || !e->dirty_at || !e->dying) {
         entities_fini(e);
@@ -48,6 +49,7 @@ void entities_fini(struct entities *e)
     free(e->dir);
     free(e->speed);
     free(e->scene);
+    free(e->arrived);
     free(e->id);
     free(e->flags);
     free(e->seen_new);
@@ -74,6 +76,7 @@ int entities_add(struct entities *e, const struct entity_birth *b, struct entity
     ASSERT(b->scene < SCENES_MAX);
     e->scene[slot] = (uint8_t)b->scene;
     e->in_scene[b->scene]++;
+    e->arrived[slot] = 0;
     e->x[slot] = b->x;
     e->y[slot] = b->y;
     e->dir[slot] = 0;

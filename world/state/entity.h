@@ -29,7 +29,6 @@ struct entity_cold {
     char name[PROTO_NAME_MAX];
     uint8_t name_len; /* bytes */
     uint8_t kind;     /* 0 player, 1 NPC */
-    bool arrived; /* it came to stand in a portal, which takes it when it has left and is back */
     struct session_ref session;
 };
 
@@ -48,6 +47,7 @@ struct entities {
     double *dir;              /* [cap] radians in [0, 2π) */
     double *speed;            /* [cap] units a second */
     uint8_t *scene;           /* [cap] number of the scene it stands in */
+    uint8_t *arrived;         /* [cap] it was put into a portal, which takes it once it has left */
     uint32_t *id;             /* [cap] 0: no entity */
     uint8_t *flags;           /* [cap] */
     uint32_t *seen_new;       /* [cap] the tick in which a viewer was last told of it by an add */
