@@ -58,6 +58,8 @@ Test(e2e_announce, it_reaches_whom_it_is_for_and_nobody_else)
     STAGE_UNTIL(&stage, said(near, 2, "to the scene") && said(far, 2, "to the scene"));
     expect_told(pair.world, "?rect=400,-10,600,10", "to the far", 1);
     STAGE_UNTIL(&stage, said(far, 3, "to the far"));
+    expect_told(pair.world, "?at=499,1", "to the cell", 1);
+    STAGE_UNTIL(&stage, said(far, 4, "to the cell"));
     expect_told(pair.world, "?rect=-900,-900,-800,-800", "to nobody", 0);
     const char *answer = probe_post(pair.world, "/announce", "another-token-of-a-test", "x");
     cr_assert(strstr(answer, "HTTP/1.1 401 "), "%s", answer);
@@ -65,8 +67,8 @@ Test(e2e_announce, it_reaches_whom_it_is_for_and_nobody_else)
     player_ping(out);
     cr_assert_eq(near->got[CMD_SAY_NOTIFY], 2u);
     cr_assert_eq(out->got[CMD_SAY_NOTIFY], 1u);
-    cr_assert_eq(probe_metric(pair.world, "aegis_world_announces_total"), 4u);
-    cr_assert_eq(probe_metric(pair.world, "aegis_world_announce_notifies_total"), 6u);
+    cr_assert_eq(probe_metric(pair.world, "aegis_world_announces_total"), 5u);
+    cr_assert_eq(probe_metric(pair.world, "aegis_world_announce_notifies_total"), 7u);
     cr_assert_eq(process_logged(pair.world, TOKEN), 0u);
     stage_fini(&stage);
     unlink(file);

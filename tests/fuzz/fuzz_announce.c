@@ -23,9 +23,11 @@ static const char *check(struct span query, struct span body)
     if (strlen(a.scene) > ANNOUNCE_SCENE_MAX || a.has_scene != (a.scene[0] != '\0'))
         return "a scene that is none";
     for (int i = 0; i < 4; i++) {
-        if (!isfinite(a.rect[i]))
+        if (!isfinite(a.rect[i]) || !isfinite(a.at[i % 2]))
             return "a rectangle without an end";
     }
+    if (a.has_rect && a.has_at)
+        return "two areas";
     return a.rect[0] <= a.rect[2] && a.rect[1] <= a.rect[3] ? NULL : "a rectangle inside out";
 }
 

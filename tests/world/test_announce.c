@@ -40,12 +40,21 @@ Test(announce, everybody_a_scene_or_a_rectangle)
     cr_expect_eq(a.rect[2], 300);
     cr_expect_eq(a.rect[3], 4);
     cr_assert_eq(read_two("rect=0%2C0%2c0,0&scene=s", "x", &a), 0);
-    cr_expect(a.has_scene && a.has_rect);
+    cr_expect(a.has_scene && a.has_rect && !a.has_at);
+    cr_assert_eq(read_two("at=1.5,-2&scene=s", "x", &a), 0);
+    cr_expect(a.has_at && !a.has_rect);
+    cr_expect_eq(a.at[0], 1.5);
+    cr_expect_eq(a.at[1], -2);
 }
 
 Test(announce, whatever_else_stands_in_the_query_is_refused)
 {
     static const char *const bad[] = {
+        "at=1",
+        "at=1,2,3",
+        "at=1,2&at=1,2",
+        "at=1,2&rect=0,0,1,1",
+        "at=nan,1",
         "x",
         "scene",
         "scene=",

@@ -250,12 +250,14 @@ Test(world_admin, an_announcement_that_is_none_is_refused_with_a_sentence)
     set_token(&r);
     cr_expect(says(announce(&r, TOKEN, "", ""), "400 ", "1 to 512 bytes"), "%s", r.reply);
     cr_expect(says(announce(&r, TOKEN, "", "a\nb"), "400 ", "control"), "%s", r.reply);
-    cr_expect(says(announce(&r, TOKEN, "?zone=1", "a"), "400 ", "scene and rect"), "%s", r.reply);
+    cr_expect(says(announce(&r, TOKEN, "?zone=1", "a"), "400 ", "scene, rect and at"), "%s",
+              r.reply);
     cr_expect(says(announce(&r, TOKEN, "?rect=1,2,3", "a"), "400 ", "x0,y0,x1,y1"), "%s", r.reply);
     cr_expect(says(announce(&r, TOKEN, "?scene=none", "a"), "404 ", "no such scene"), "%s",
               r.reply);
     cr_expect_eq(r.world->metrics.announces, 0);
     cr_expect(says(announce(&r, TOKEN, "?scene=open&rect=-1,-1,1,1", "a"), "200 ", "told"));
+    cr_expect(says(announce(&r, TOKEN, "?at=1e9,-1e9", "a"), "200 ", "told"));
     world_link_finish(r.link, CLOCK_NS_PER_S, nobody, NULL);
     cr_expect(says(announce(&r, TOKEN, "", "a"), "503 ", "ending"), "%s", r.reply);
     cr_expect_eq(r.metrics.orders_refused, 6);

@@ -55,36 +55,56 @@ static bool take_number(const char **at, bool last, double *out)
     return true;
 }
 
-static bool read_rect(const char *text, double out[4])
+static bool read_numbers(const char *text, double *out, int n)
 {
-    for (int i = 0; i < 4; i++) {
-        if (!take_number(&text, i == 3, &out[i]))
+    for (int i = 0; i < n; i++) {
+        if (!take_number(&text, i == n - 1, &out[i]))
             return false;
     }
-    return out[0] <= out[2] && out[1] <= out[3];
+    return true;
+}
+
+static const char *take_rect(struct announce *a, const char *value)
+{
+    if (a->has_rect)
+        return "rect is given twice";
+    if (!read_numbers(value, a->rect, 4) || a->rect[0] > a->rect[2] || a->rect[1] > a->rect[3])
+        return "rect must be x0,y0,x1,y1, finite, x0 <= x1 and y0 <= y1";
+    a->has_rect = true;
+    return NULL;
+}
+
+static const char *take_at(struct announce *a, const char *value)
+{
+    if (a->has_at)
+        return "at is given twice";
+    if (!read_numbers(value, a->at, 2))
+        return "at must be x,y, finite";
+    a->has_at = true;
+    return NULL;
+}
+
+static const char *take_scene(struct announce *a, const char *value)
+{
+    if (a->has_scene)
+        return "scene is given twice";
+    if (strlen(value) == 0 || strlen(value) > ANNOUNCE_SCENE_MAX)
+        return "scene must be a scene's name";
+    a->has_scene = true;
+    memcpy(a->scene, value, strlen(value) + 1);
+    return NULL;
 }
 
 /* One `name=value`. */
 static const char *take_parameter(struct announce *a, struct span name, const char *value)
 {
-    if (span_equal(name, span_text("scene"))) {
-        if (a->has_scene)
-            return "scene is given twice";
-        if (strlen(value) == 0 || strlen(value) > ANNOUNCE_SCENE_MAX)
-            return "scene must be a scene's name";
-        a->has_scene = true;
-        memcpy(a->scene, value, strlen(value) + 1);
-        return NULL;
-    }
-    if (span_equal(name, span_text("rect"))) {
-        if (a->has_rect)
-            return "rect is given twice";
-        if (!read_rect(value, a->rect))
-            return "rect must be x0,y0,x1,y1, finite, x0 <= x1 and y0 <= y1";
-        a->has_rect = true;
-        return NULL;
-    }
-    return "only scene and rect may stand in the query";
+    if (span_equal(name, span_text("scene")))
+        return take_scene(a, value);
+    if (span_equal(name, span_text("rect")))
+        return take_rect(a, value);
+    if (span_equal(name, span_text("at")))
+        return take_at(a, value);
+    return "only scene, rect and at may stand in the query";
 }
 
 static const char *read_query(struct announce *a, struct span query)
@@ -115,6 +135,8 @@ int announce_read(struct span query, struct span body, struct announce *out, con
 {
     *out = (struct announce){.text = body};
     *why = read_query(out, query);
+    if (!*why && out->has_rect && out->has_at)
+        *why = "rect and at cannot both be given";
     if (!*why && !message_plain_ok(body))
         *why = "the body must be 1 to 512 bytes of UTF-8 without control characters";
     return *why ? E_BAD : 0;

@@ -6,6 +6,7 @@
  *   POST /announce?scene=open               all in a scene
  *   POST /announce?rect=0,0,100,50          all in a rectangle of the default scene
  *   POST /announce?scene=open&rect=0,0,100,50
+ *   POST /announce?at=10,20                 all in the cell of sight around a place
  *
  * The body is the text: 1 to 512 bytes of UTF-8 without control characters.
  */
@@ -18,9 +19,10 @@
 #define ANNOUNCE_SCENE_MAX 64 /* bytes of a scene's name */
 
 struct announce {
-    bool has_scene, has_rect;
+    bool has_scene, has_rect, has_at;   /* not both of the last two */
     char scene[ANNOUNCE_SCENE_MAX + 1]; /* "": the default one */
     double rect[4];                     /* x0, y0, x1, y1, units */
+    double at[2];                       /* x, y, units */
     struct span text;                   /* in the body */
 };
 

@@ -199,6 +199,7 @@ static const char *const area_words[] = {
     [NOTICE_EVERYBODY] = "everybody",
     [NOTICE_SCENE] = "scene",
     [NOTICE_ZONE] = "zone",
+    [NOTICE_CELL] = "cell",
 };
 
 static int order_announce(void *arg, const struct http_order *in, FILE *to)
@@ -221,6 +222,10 @@ static int order_announce(void *arg, const struct http_order *in, FILE *to)
     if (what.has_rect) {
         area.reach = NOTICE_ZONE;
         memcpy(area.rect, what.rect, sizeof(area.rect));
+    }
+    if (what.has_at) {
+        area.reach = NOTICE_CELL;
+        area.cell = grid_cell(&w->scenes.grid, area.scene, what.at[0], what.at[1]);
     }
     uint32_t told = inbox_announce(w, &area, what.text, loop_now(a->loop));
     outbox_flush(&w->outbox);
