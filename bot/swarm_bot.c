@@ -141,7 +141,7 @@ static void stand(struct swarm_bot *b)
     b->y = b->facts->y;
 }
 
-/* It was put there unasked, and no EnterResp tells which way it faces: it says so itself. */
+/* It may face any way, since it was here before, and no EnterResp tells: it says so itself. */
 static void face(struct swarm_bot *b)
 {
     if (bot_client_move_with(b->client, b->facts->x, b->facts->y, 0, 0) == 0)
@@ -151,8 +151,8 @@ static void face(struct swarm_bot *b)
 static void on_entered(struct swarm_bot *b, bool unasked)
 {
     const struct bot_client_facts *f = b->facts;
-
-    double way = b->has_stood ? hypot(f->x - b->x, f->y - b->y) : 0;
+    bool before = b->has_stood;
+    double way = before ? hypot(f->x - b->x, f->y - b->y) : 0;
 
     b->swarm->counted.placed += unasked && b->state != SWARM_ENTER;
     if (way > b->swarm->counted.farthest)
@@ -175,7 +175,7 @@ static void on_entered(struct swarm_bot *b, bool unasked)
         swarm_bot_deafen(b);
     if (b->swarm->stopping)
         start_over(b);
-    else if (unasked && !b->deaf)
+    else if ((unasked || before) && !b->deaf)
         face(b);
 }
 
@@ -194,8 +194,9 @@ static void on_refused(struct swarm_bot *b, const struct message *m)
             b->swarm->counted.keys_refused++;
             b->state = SWARM_LOGIN;
             ask(b);
-        } else
+        } else {
             try_later(b, code == PE_NOT_LOGGED_IN ? SWARM_LOGIN : b->state);
+        }
         break;
     case CMD_MOVE_REQ:
         if (code == PE_MOVE_SPEED || code == PE_MOVE_BLOCKED || code == PE_MOVE_BOUNDS)
