@@ -1,8 +1,7 @@
 /* tests/world/test_resume.c: lost connections, keys and takeovers. PROTOCOL.md, "Login".
- * May touch: tests/world_rig, tests/world/oracle, world/session/resume, world/command/inbox.
+ * May touch: tests/world_rig, world/session/resume, world/command/inbox.
  */
 #include "tests/leak.h"
-#include "tests/world/oracle.h"
 #include "tests/world_rig.h"
 #include "world/command/inbox.h"
 #include "world/interest/notice.h"
@@ -407,6 +406,34 @@ Test(resume, credit_goes_on_while_the_entity_waits)
     over(&t);
 }
 
+Test(resume, a_kick_ends_one_who_waits)
+{
+    struct scene3 t = three();
+    struct session_ref who;
+    rig_close(t.r, t.alpha);
+    cr_assert(sessions_by_name(&t.r->world->sessions, span_text("alpha"), &who));
+    inbox_session_kick(t.r->world, who, PE_KICKED, t.r->now);
+    rig_tick(t.r, 1);
+    cr_assert_not(rig_knows(t.r, t.near, t.alpha));
+    cr_assert_eq(t.r->world->sessions.waiting, 0);
+    over(&t);
+}
+
+Test(resume, a_walk_goes_on_while_the_entity_waits_and_its_end_is_told_to_nobody)
+{
+    struct scene3 t = three();
+    rig_walk(t.r, t.alpha, 8, 6, false);
+    rig_tick(t.r, 2);
+    rig_close(t.r, t.alpha);
+    rig_tick(t.r, 20);
+    cr_assert_eq(t.r->strays, 0);
+    cr_assert_eq(rig_view_find(&t.r->sessions[t.near].view, t.r->sessions[t.alpha].id)->y, 6);
+    uint32_t s = rig_open(t.r, 0);
+    rig_resume(t.r, s, "alpha", t.key);
+    cr_assert_eq(t.r->sessions[s].y, 6);
+    over(&t);
+}
+
 Test(resume, what_is_said_to_one_who_waits_goes_nowhere)
 {
     struct scene3 t = three();
@@ -553,36 +580,5 @@ Test(resume, who_waits_counts_against_the_limits)
     cr_assert_eq(r->world->metrics.sessions_waiting, 2);
     cr_assert_eq(r->world->metrics.sessions, 3);
     rig_destroy(r);
-    TEST_NO_LEAKS();
-}
-
-/* --- brute force ----------------------------------------------------------------------------- */
-
-Test(resume_oracle, connections_are_lost_and_taken_over_at_any_time)
-{
-    struct oracle_rules rules = oracle_rules();
-    rules.weight[ORACLE_DROP] = 12;
-    rules.weight[ORACLE_SAY] = 6;
-    rules.window = 6;
-    rules.links = 3;
-    oracle_run(&rules, 201, oracle_rounds(1));
-    TEST_NO_LEAKS();
-}
-
-Test(resume_oracle, amid_pauses_and_hysteresis)
-{
-    struct oracle_rules rules = oracle_rules();
-    rules.weight[ORACLE_DROP] = 12;
-    rules.weight[ORACLE_PAUSE] = 10;
-    rules.weight[ORACLE_JOINT] = 10;
-    rules.weight[ORACLE_SAY] = 6;
-    rules.hysteresis = 4;
-    rules.window = 9;
-    rules.links = 2;
-    rules.n_max = 30;
-    rules.ticks = 30;
-    oracle_run(&rules, 202, oracle_rounds(2));
-    rules.hysteresis = 0;
-    oracle_run(&rules, 203, oracle_rounds(2));
     TEST_NO_LEAKS();
 }

@@ -90,7 +90,8 @@ void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, 
         return;
     log_often(LOG_INFO, "session kicked: %s session=%" PRIu64 " peer=%s", protocol_error_name(code),
               s->sid, s->peer);
-    outbox_close(&w->outbox, s->link, s->sid, code, protocol_error_text(code));
+    if (s->state != SESSION_WAITING)
+        outbox_close(&w->outbox, s->link, s->sid, code, protocol_error_text(code));
     if (code == PE_SLOW)
         inbox_session_lost(w, who, now);
     else
