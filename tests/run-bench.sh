@@ -88,6 +88,15 @@ for bench in tiers crowd; do
 done
 check "crowd: has a row for a say" row say aegis ns_per_receiver
 
+check "path: does well" bench 0 path -n 5 -json
+for map in scattered houses caves rooms; do
+    check "path: has a row for $map" row path $map searches_per_s '"worst_nodes":[1-9]'
+done
+check "npc: does well" bench 0 npc -players 50 -asleep 300 -awake 200 -ticks 20 -json
+for kind in none asleep awake; do
+    check "npc: has a row for $kind" row npc $kind tick_us
+done
+
 # rival BENCH PROGRAM FIELD ARGS...: measured where it is installed, else left out with a word.
 rival() {
     name=$1 program=$2 field=$3

@@ -84,11 +84,10 @@ void tick_run(struct world *w, struct mono now)
     schedule_run(&w->schedule, w, w->tick, now);
     admit_run(w, now);
     keep_run(w, now);
-    npcs_tick(w, now);
     walks_tick(w, now);
-    phase_end(w, PHASE_WALK, &at);
     teleport_portals(w);
-    npcs_count(&w->npcs, &w->entities); /* whom the world itself moved in this tick */
+    npcs_tick(w, now);
+    phase_end(w, PHASE_WALK, &at);
     from = grid_phase(w);
     phase_end(w, PHASE_GRID, &at);
     if (!w->sight.soft)

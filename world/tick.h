@@ -1,5 +1,5 @@
 /* world/tick.h: one tick: the phases in order, each timed.
- *   walk    NPCs near players think, ways are found, each walker takes its next step
+ *   walk    ways are found, each walker takes its next step; portals; NPCs near players think
  *   grid    the dirty go to their new cells
  *   sight   each viewer: gone, new, staying
  *   events  what happened, in one order; whose change is told now

@@ -274,7 +274,7 @@ void world_gauges(struct world *w)
     m->sessions = w->sessions.slots.live;
     m->sessions_logged = w->sessions.logged;
     m->sessions_waiting = w->sessions.waiting;
-    m->entities = w->entities.alive_count;
+    m->entities = w->entities.alive_count + w->entities.away_count;
     m->walkers = w->walkers.n;
     m->npcs = w->npcs.n;
     m->npcs_awake = w->npcs.n_awake;
@@ -336,7 +336,7 @@ void world_validate(const struct world *w)
     if (s->soft)
         soft_validate(s->soft, e);
     ASSERT(w->scratch.used == 0);
-    ASSERT(e->alive_count + e->dying_count == e->slots.live);
+    ASSERT(e->alive_count + e->away_count + e->dying_count == e->slots.live);
     for (uint32_t i = 0; i < e->alive_count; i++) {
         ASSERT(e->alive_at[e->alive[i]] == i);
         validate_entity(w, e->alive[i]);

@@ -10,6 +10,7 @@
 #include "tests/bench/gate.h"
 #include "tests/bench/limit/limit_pair.h"
 #include "tests/bench/modes.h"
+#include "tests/bench/ways.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,8 @@ static const struct {
 } doors[] = {
     {"tiers", modes_tiers, "sight's modes in a hotspot: time, bytes, ages"},
     {"crowd", modes_crowd, "the same where all see all; a say there"},
+    {"path", ways_path, "ways over a map of 1024 by 1024 tiles"},
+    {"npc", ways_npc, "what NPCs cost a tick, asleep and awake"},
     {"fanout", gate_fanout, "the gateway: a frame to each client, every tick"},
     {"forward", gate_forward, "the gateway: requests up, replies down"},
     {"idle", gate_idle, "the gateway: memory of a client that says nothing"},
@@ -196,6 +199,8 @@ static int run_all(void)
     }
     if (status == 0)
         status = modes_short();
+    if (status == 0)
+        status = ways_short();
     return status == 0 ? gate_short() : status;
 }
 

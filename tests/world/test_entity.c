@@ -167,3 +167,37 @@ Test(entity, churn_keeps_the_dense_lists_right)
     entities_fini(&e);
     TEST_NO_LEAKS();
 }
+
+Test(entity, one_that_dozes_is_found_by_nobody_and_keeps_its_place)
+{
+    struct entities e;
+    struct entity_ref a, b;
+    uint32_t slot;
+    cr_assert_eq(entities_init(&e, 2), 0);
+    struct entity_birth birth = {.id = 7, .name = span_text("n"), .kind = 1, .x = 3, .y = 4};
+    cr_assert_eq(entities_add(&e, &birth, &a), 0);
+    entities_doze(&e, a); /* no tick has seen it */
+    cr_assert(e.dying_count == 0 && e.alive_count == 0 && e.away_count == 1);
+    cr_assert(!entities_find(&e, a, &slot));
+    birth.id = 8;
+    cr_assert_eq(entities_add(&e, &birth, &b), 0);
+    cr_assert(entities_full(&e), "the one that is away has its place");
+    birth.id = 9;
+    cr_assert_eq(entities_add(&e, &birth, &b), E_FULL);
+
+    entities_rise(&e, a.slot);
+    cr_assert(entities_find(&e, a, &slot) && slot == a.slot);
+    cr_assert(e.id[slot] == 7 && e.x[slot] == 3 && e.y[slot] == 4 && e.cold[slot].kind == 1);
+    cr_assert_eq(e.flags[slot], ENTITY_NEW | ENTITY_DIRTY);
+    e.flags[slot] = 0; /* a tick has */
+    entities_doze(&e, a);
+    cr_assert_eq(e.dying_count, 1);
+    cr_assert_eq(e.flags[slot], ENTITY_DYING | ENTITY_AWAY);
+    entities_bury(&e);
+    cr_assert_eq(e.id[slot], 7);
+    entities_rise(&e, a.slot);
+    cr_assert_eq(e.alive_count, 2);
+    entities_remove(&e, a);
+    entities_fini(&e);
+    TEST_NO_LEAKS();
+}

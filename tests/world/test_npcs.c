@@ -88,8 +88,9 @@ Test(npcs, without_players_they_sleep_and_stand)
     TEST_NO_LEAKS();
 }
 
-/* Whoever a player can see is awake; whoever is three sights away from all of them is not. */
-static void judge_awake(const struct rig *r, const uint32_t *s, uint32_t n)
+/* All see whom they should (`lax`: with hysteresis of 3); whoever a player can see is awake;
+ * whoever is three sights away from all of them is not. */
+static void judge_awake(const struct rig *r, const uint32_t *s, uint32_t n, bool lax)
 {
     const struct entities *e = &r->world->entities;
     for (uint32_t i = 0; i < r->world->npcs.n; i++) {
@@ -98,17 +99,25 @@ static void judge_awake(const struct rig *r, const uint32_t *s, uint32_t n)
         for (uint32_t k = 0; k < n; k++)
             nearest = fmin(nearest, hypot(e->x[p->slot] - r->sessions[s[k]].x,
                                           e->y[p->slot] - r->sessions[s[k]].y));
+        for (uint32_t k = 0; k < n; k++) {
+            double d =
+                hypot(e->x[p->slot] - r->sessions[s[k]].x, e->y[p->slot] - r->sessions[s[k]].y);
+            bool knows = rig_view_find(&r->sessions[s[k]].view, e->id[p->slot]) != NULL;
+            cr_assert(knows == (d <= 30) || (lax && knows && d <= 33), "%u at %g", e->id[p->slot],
+                      d);
+        }
         if (nearest <= 30)
             cr_assert(p->awake_at != 0, "a player sees it sleep");
-        if (nearest > 3 * 30 * sqrt(2))
+        if (nearest > 3 * 33 * sqrt(2))
             cr_assert(p->awake_at == 0, "it is awake for nobody");
     }
 }
 
-Test(npcs, those_near_a_player_are_awake_and_fall_asleep_when_it_goes)
+static void come_and_go(double hysteresis)
 {
     struct world_config c = with_npcs(400, 500);
     c.max_speed = 1e5;
+    c.aoi_hysteresis = hysteresis;
     struct rig *r = rig_create(&c);
     struct rng rng;
     uint32_t s[3] = {rig_join(r, "a"), rig_join(r, "b"), rig_join(r, "c")};
@@ -121,7 +130,7 @@ Test(npcs, those_near_a_player_are_awake_and_fall_asleep_when_it_goes)
             if (rng_below(&rng, 3) == 0)
                 rig_move(r, s[i], (rng_unit(&rng) - 0.5) * 1000, (rng_unit(&rng) - 0.5) * 1000);
         rig_tick(r, 1 + (uint32_t)rng_below(&rng, 3));
-        judge_awake(r, s, 3);
+        judge_awake(r, s, 3, hysteresis > 0);
         rig_drop(r);
     }
     cr_assert_gt(r->world->npcs.n_awake, 0);
@@ -138,6 +147,44 @@ Test(npcs, those_near_a_player_are_awake_and_fall_asleep_when_it_goes)
     rig_tick(r, 2);
     for (uint32_t i = 0; i < r->world->npcs.cells; i++)
         cr_assert_eq(r->world->npcs.near[i], 0);
+    rig_balance(r);
+    rig_destroy(r);
+}
+
+Test(npcs, those_near_a_player_are_awake_and_seen_and_fall_asleep_when_it_goes)
+{
+    come_and_go(0);
+    come_and_go(3);
+    TEST_NO_LEAKS();
+}
+
+/* One whose batches wait goes away and comes back: the NPC slept and woke meanwhile. */
+Test(npcs, one_that_slept_while_a_viewer_paused_is_the_same_one_to_it)
+{
+    struct world_config c = with_npcs(3, 400);
+    c.max_speed = 1e5;
+    struct rig *r = rig_create(&c);
+    uint32_t s = rig_join(r, "a"), slot = nth(r, 0)->slot;
+    double x = r->world->entities.x[slot], y = r->world->entities.y[slot];
+    rig_tick(r, 1);
+    rig_move(r, s, x, y);
+    rig_tick(r, 1);
+    cr_assert_not_null(rig_view_find(&r->sessions[s].view, r->world->entities.id[slot]));
+    rig_congestion(r, s, true);
+    for (int round = 0; round < 3; round++) {
+        rig_tick(r, 20);
+        rig_move(r, s, x > 0 ? -390 : 390, y > 0 ? -390 : 390);
+        rig_tick(r, 3);
+        cr_assert_eq(nth(r, 0)->awake_at, 0u);
+        rig_tick(r, 20);
+        rig_move(r, s, r->world->entities.x[slot], r->world->entities.y[slot]);
+        rig_tick(r, 3);
+        cr_assert_neq(nth(r, 0)->awake_at, 0u);
+    }
+    rig_congestion(r, s, false);
+    rig_tick(r, 3);
+    judge_awake(r, &s, 1, false);
+    rig_balance(r);
     rig_destroy(r);
     TEST_NO_LEAKS();
 }
@@ -182,7 +229,7 @@ Test(npcs, who_is_walked_there_by_the_world_wakes_them_too)
                     r->sessions[s[0]].y = e->y[slot];
                 }
             }
-            judge_awake(r, s, 1);
+            judge_awake(r, s, 1, false);
             rig_drop(r);
         }
     }
@@ -266,7 +313,7 @@ Test(npcs, patrols_go_round_or_back_and_forth_by_either_gait)
     TEST_NO_LEAKS();
 }
 
-Test(npcs, one_that_stands_never_wakes_and_one_with_an_area_stays_in_it)
+Test(npcs, one_that_stands_stands_and_one_with_an_area_stays_in_it)
 {
     struct map_npc npcs[2] = {
         {.name = "post", .at = {2.5, 2.5}, .area = {2.5, 2.5, 2.5, 2.5}},
@@ -287,7 +334,7 @@ Test(npcs, one_that_stands_never_wakes_and_one_with_an_area_stays_in_it)
         cr_assert(x >= 6 && x <= 9 && y >= 0 && y <= 3);
         went = fmax(went, hypot(x - 7, y - 1));
     }
-    cr_assert_eq(r->world->npcs.n_awake, 1);
+    cr_assert_eq(r->world->npcs.n_awake, 2);
     cr_assert_gt(went, 1);
     cr_assert(e->x[nth(r, 0)->slot] == 2.5 && e->y[nth(r, 0)->slot] == 2.5);
     rig_destroy(r);

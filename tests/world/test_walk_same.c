@@ -16,8 +16,8 @@
 #define PEOPLE 60
 #define NPCS   200
 
-#define PINNED_STRAIGHT 0x7c9caa01b58f919bu
-#define PINNED_TILE     0xad134f588870a87fu
+#define PINNED_STRAIGHT 0x3195bfecb1e75ffcu
+#define PINNED_TILE     0x60a4fd89e1fcb897u
 
 #define FNV_START 14695981039346656037u
 #define FNV_PRIME 1099511628211u

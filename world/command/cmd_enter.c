@@ -80,7 +80,7 @@ static int enter(struct world *w, struct session_ref who, uint32_t scene, bool a
     double dir;
     int err;
 
-    if (w->entities.alive_count == w->entities.max || w->entities.slots.live == w->entities.cap) {
+    if (entities_full(&w->entities)) {
         w->metrics.entities_full++;
         w->reason = "the world is full: entities";
         return PE_UNAVAILABLE;
@@ -136,33 +136,39 @@ int cmd_enter_again(struct world *w, struct session_ref who, struct mono now)
     return err;
 }
 
+void cmd_enter_part(struct world *w, uint32_t slot, uint32_t tick)
+{
+    struct grid *g = &w->scenes.grid;
+
+    if (g->cell[slot] != GRID_NONE) { /* a tick has seen it, so others may know it */
+        struct event ev = {
+            .who = entities_ref(&w->entities, slot),
+            .id = w->entities.id[slot],
+            .from = g->cell[slot],
+            .to = GRID_NONE,
+            .tick = tick,
+        };
+
+        events_add(&w->events, EVENT_LEAVE, &ev);
+        if (g->linked)
+            g->touched[g->cell[slot]] = tick;
+        grid_remove(g, slot);
+    }
+    (void)walks_end(w, slot);
+    pause_forget(w, slot);
+    sight_forget(&w->sight, slot);
+}
+
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
 {
     struct entities *e = &w->entities;
-    struct grid *g = &w->scenes.grid;
     uint32_t slot;
 
     if ((s->state != SESSION_INSIDE && s->state != SESSION_WAITING) ||
         !entities_find(e, s->entity, &slot))
         return;
     keep_entity(w, slot, e->cold[slot].session);
-    if (g->cell[slot] != GRID_NONE) { /* a tick has seen it, so others may know it */
-        struct event ev = {
-            .who = s->entity,
-            .id = e->id[slot],
-            .from = g->cell[slot],
-            .to = GRID_NONE,
-            .tick = w->tick + 1,
-        };
-
-        events_add(&w->events, EVENT_LEAVE, &ev);
-        if (g->linked)
-            g->touched[g->cell[slot]] = w->tick + 1;
-        grid_remove(g, slot);
-    }
-    (void)walks_end(w, slot);
-    pause_forget(w, slot);
-    sight_forget(&w->sight, slot);
+    cmd_enter_part(w, slot, w->tick + 1);
     id_pool_end(&w->ids, e->id[slot], now);
     log_often(LOG_INFO, "world #%u \"%.*s\" left (%.1f, %.1f) session=%" PRIu64 " peer=%s",
               e->id[slot], (int)s->name_len, s->name, e->x[slot], e->y[slot], s->sid, s->peer);

@@ -2,6 +2,7 @@
 #include "world/command/npcs.h"
 
 #include "common/err.h"
+#include "world/command/router.h"
 #include "world/command/walks.h"
 #include "world/state/npc.h"
 
@@ -141,8 +142,8 @@ void npcs_tick(struct world *w, struct mono now)
         struct npc *n = &ns->list[ns->awake[i]];
 
         if (!npcs_watched(ns, ns->awake[i], &w->entities)) {
-            (void)walks_end(w, n->slot);
-            npcs_sleep(ns, ns->awake[i]);
+            cmd_enter_part(w, n->slot, w->tick);
+            npcs_sleep(ns, ns->awake[i], &w->entities);
         } else if (now.ns >= n->until.ns && !walkers_has(&w->walkers, n->slot)) {
             think(w, n, now);
         }

@@ -61,5 +61,7 @@ void cmd_resume_take_over(struct world *w, struct session_ref old, struct sessio
 void cmd_bind(struct world *w, struct session_ref who, struct span note, struct mono now);
 /* What the gateway is to keep of the session from now on. */
 void cmd_bind_note(struct world *w, const struct session *s);
+/* Nobody sees it any more from `tick` on, and it sees nobody: before it ends, or goes away. */
+void cmd_enter_part(struct world *w, uint32_t slot, uint32_t tick);
 /* Take the session's entity out of the world, if it is there. */
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now);

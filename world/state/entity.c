@@ -64,10 +64,26 @@ void entities_fini(struct entities *e)
     memset(e, 0, sizeof(*e));
 }
 
+bool entities_full(const struct entities *e)
+{
+    return e->alive_count + e->away_count >= e->max || e->slots.live == e->slots.cap;
+}
+
+static void list_alive(struct entities *e, uint32_t slot)
+{
+    e->in_scene[e->scene[slot]]++;
+    e->flags[slot] = 0;
+    e->seen_new[slot] = 0;
+    e->told[slot] = (struct entity_told){0};
+    e->alive_at[slot] = e->alive_count;
+    e->alive[e->alive_count++] = slot;
+    entities_mark(e, slot, ENTITY_NEW);
+}
+
 int entities_add(struct entities *e, const struct entity_birth *b, struct entity_ref *out)
 {
     uint32_t slot, gen;
-    int err = e->alive_count < e->max ? slots_take(&e->slots, &slot, &gen) : E_FULL;
+    int err = entities_full(e) ? E_FULL : slots_take(&e->slots, &slot, &gen);
 
     if (err != 0)
         return err;
@@ -75,23 +91,17 @@ int entities_add(struct entities *e, const struct entity_birth *b, struct entity
     ASSERT(b->name.n <= PROTO_NAME_MAX);
     ASSERT(b->scene < SCENES_MAX);
     e->scene[slot] = (uint8_t)b->scene;
-    e->in_scene[b->scene]++;
     e->arrived[slot] = 0;
     e->x[slot] = b->x;
     e->y[slot] = b->y;
     e->dir[slot] = 0;
     e->speed[slot] = 0;
     e->id[slot] = b->id;
-    e->flags[slot] = 0;
-    e->seen_new[slot] = 0;
-    e->told[slot] = (struct entity_told){0};
     motion_start(&e->motion[slot], b->now);
     e->cold[slot] = (struct entity_cold){
         .name_len = (uint8_t)b->name.n, .kind = b->kind, .session = b->session};
     memcpy(e->cold[slot].name, b->name.p, b->name.n);
-    e->alive_at[slot] = e->alive_count;
-    e->alive[e->alive_count++] = slot;
-    entities_mark(e, slot, ENTITY_NEW);
+    list_alive(e, slot);
     *out = (struct entity_ref){slot, gen};
     return 0;
 }
@@ -103,16 +113,23 @@ static void give_back(struct entities *e, uint32_t slot)
     slots_give(&e->slots, slot, e->slots.gen[slot]);
 }
 
-void entities_remove(struct entities *e, struct entity_ref ref)
+static void unlist(struct entities *e, struct entity_ref ref)
 {
     uint32_t slot = ref.slot, last;
 
     ASSERT(slots_alive(&e->slots, slot, ref.gen));
-    ASSERT(!(e->flags[slot] & ENTITY_DYING));
+    ASSERT(!(e->flags[slot] & (ENTITY_DYING | ENTITY_AWAY)));
     last = e->alive[--e->alive_count];
     e->alive[e->alive_at[slot]] = last;
     e->alive_at[last] = e->alive_at[slot];
     e->in_scene[e->scene[slot]]--;
+}
+
+void entities_remove(struct entities *e, struct entity_ref ref)
+{
+    uint32_t slot = ref.slot;
+
+    unlist(e, ref);
     if (e->flags[slot] & ENTITY_NEW) {
         give_back(e, slot);
     } else {
@@ -121,15 +138,43 @@ void entities_remove(struct entities *e, struct entity_ref ref)
     }
 }
 
+void entities_doze(struct entities *e, struct entity_ref ref)
+{
+    uint32_t slot = ref.slot;
+    bool seen = !(e->flags[slot] & ENTITY_NEW);
+
+    unlist(e, ref);
+    e->away_count++;
+    e->flags[slot] = ENTITY_AWAY;
+    if (seen) {
+        e->flags[slot] |= ENTITY_DYING;
+        e->dying[e->dying_count++] = slot;
+    }
+}
+
+void entities_rise(struct entities *e, uint32_t slot)
+{
+    ASSERT(e->flags[slot] == ENTITY_AWAY);
+    e->away_count--;
+    list_alive(e, slot);
+}
+
 void entities_bury(struct entities *e)
 {
-    while (e->dying_count > 0)
-        give_back(e, e->dying[--e->dying_count]);
+    while (e->dying_count > 0) {
+        uint32_t slot = e->dying[--e->dying_count];
+
+        if (e->flags[slot] & ENTITY_AWAY)
+            e->flags[slot] = ENTITY_AWAY;
+        else
+            give_back(e, slot);
+    }
 }
 
 bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *slot)
 {
-    if (!slots_alive(&e->slots, ref.slot, ref.gen) || (e->flags[ref.slot] & ENTITY_DYING))
+    if (!slots_alive(&e->slots, ref.slot, ref.gen) ||
+        (e->flags[ref.slot] & (ENTITY_DYING | ENTITY_AWAY)))
         return false;
     *slot = ref.slot;
     return true;

@@ -36,7 +36,8 @@ enum entity_flag {
     ENTITY_DIRTY = 1, /* on the dirty list */
     ENTITY_MOVED = 2, /* its place changed since the last tick */
     ENTITY_NEW = 4,   /* no tick has seen it */
-    ENTITY_DYING = 8  /* it ended; its slot is kept until a tick has seen that */
+    ENTITY_DYING = 8, /* it ended; its slot is kept until a tick has seen that */
+    ENTITY_AWAY = 16  /* it is out of the world and may come back: see entities_doze */
 };
 
 struct entities {
@@ -57,6 +58,7 @@ struct entities {
     uint32_t *alive;          /* [alive_count] slots, dense */
     uint32_t *alive_at;       /* [cap] index in alive */
     uint32_t alive_count;
+    uint32_t away_count;           /* out of the world, with a place kept for them */
     uint32_t in_scene[SCENES_MAX]; /* alive, by scene */
     uint32_t *dying;               /* [dying_count] slots */
     uint32_t dying_count;
@@ -86,9 +88,17 @@ int entities_add(struct entities *e, const struct entity_birth *b,
                  struct entity_ref *out) MUST_CHECK;
 /* End it; it must be alive. One that a tick has seen keeps its slot, dying, until entities_bury. */
 void entities_remove(struct entities *e, struct entity_ref ref);
+/* Out of the world as if it ended, until entities_rise: nobody finds it, no list has it. It keeps
+ * its slot, id, place and everything else, and counts among `max`, so that it can always come back;
+ * not before a tick has seen it go. */
+void entities_doze(struct entities *e, struct entity_ref ref);
+/* Back again: as a new one, where it was. */
+void entities_rise(struct entities *e, uint32_t slot);
+/* Is there no place for one more? */
+bool entities_full(const struct entities *e);
 /* Give back the slots of the dying. */
 void entities_bury(struct entities *e);
-/* Alive; not dying. */
+/* Alive; neither dying nor away. */
 bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *slot);
 struct entity_ref entities_ref(const struct entities *e, uint32_t slot);
 /* Stand it elsewhere, in any scene; it is marked as moved. */

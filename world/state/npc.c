@@ -122,27 +122,27 @@ static void unfile(struct npcs *ns, uint32_t i)
         ns->list[n->below].above = n->above;
 }
 
-void npcs_add(struct npcs *ns, const struct npc *n, const struct entities *e)
+void npcs_add(struct npcs *ns, const struct npc *n, struct entities *e)
 {
     uint32_t i = ns->n++;
 
     ASSERT(i < ns->cap);
     ns->list[i] = *n;
-    ns->list[i].cell = NPC_NONE;
     ns->list[i].awake_at = 0;
-    if (n->kind->think)
-        file(ns, i, cell_of(ns, e->scene[n->slot], e->x[n->slot], e->y[n->slot]));
+    file(ns, i, cell_of(ns, e->scene[n->slot], e->x[n->slot], e->y[n->slot]));
+    entities_doze(e, entities_ref(e, n->slot));
 }
 
-static void wake(struct npcs *ns, uint32_t i)
+static void wake(struct npcs *ns, uint32_t i, struct entities *e)
 {
     if (ns->list[i].awake_at != 0)
         return;
     ns->awake[ns->n_awake++] = i;
     ns->list[i].awake_at = ns->n_awake;
+    entities_rise(e, ns->list[i].slot);
 }
 
-void npcs_sleep(struct npcs *ns, uint32_t i)
+void npcs_sleep(struct npcs *ns, uint32_t i, struct entities *e)
 {
     uint32_t at = ns->list[i].awake_at;
 
@@ -150,6 +150,7 @@ void npcs_sleep(struct npcs *ns, uint32_t i)
     ns->awake[at - 1] = ns->awake[--ns->n_awake];
     ns->list[ns->awake[at - 1]].awake_at = at;
     ns->list[i].awake_at = 0;
+    entities_doze(e, entities_ref(e, ns->list[i].slot));
 }
 
 static const struct npc_field *field_of(const struct npcs *ns, uint32_t cell)
@@ -162,7 +163,7 @@ static const struct npc_field *field_of(const struct npcs *ns, uint32_t cell)
 }
 
 /* A player came to the cell or went from it: it and those around it hear of it. */
-static void count(struct npcs *ns, uint32_t cell, bool came)
+static void count(struct npcs *ns, struct entities *e, uint32_t cell, bool came)
 {
     const struct npc_field *f = field_of(ns, cell);
     uint32_t cx = (cell - f->first) % f->nx, cy = (cell - f->first) / f->nx;
@@ -178,13 +179,13 @@ static void count(struct npcs *ns, uint32_t cell, bool came)
             if ((*near)++ > 0)
                 continue;
             for (uint32_t i = ns->head[near - ns->near]; i != NPC_NONE; i = ns->list[i].below)
-                wake(ns, i);
+                wake(ns, i, e);
         }
     }
 }
 
 /* A player's cell, plus one; 0: it is gone. */
-static void note(struct npcs *ns, uint32_t slot, uint32_t now)
+static void note(struct npcs *ns, struct entities *e, uint32_t slot, uint32_t now)
 {
     uint32_t before = ns->seen[slot];
 
@@ -192,23 +193,23 @@ static void note(struct npcs *ns, uint32_t slot, uint32_t now)
         return;
     ns->seen[slot] = now;
     if (now != 0)
-        count(ns, now - 1, true);
+        count(ns, e, now - 1, true);
     if (before != 0)
-        count(ns, before - 1, false);
+        count(ns, e, before - 1, false);
 }
 
-void npcs_count(struct npcs *ns, const struct entities *e)
+void npcs_count(struct npcs *ns, struct entities *e)
 {
     if (ns->n == 0)
         return;
     for (uint32_t i = 0; i < e->dying_count; i++)
-        note(ns, e->dying[i], 0);
-    for (uint32_t i = 0; i < e->dirty_count; i++) {
+        note(ns, e, e->dying[i], 0);
+    for (uint32_t i = 0, n = e->dirty_count; i < n; i++) { /* who wakes comes behind them */
         uint32_t slot = e->dirty[i];
 
         if ((e->flags[slot] & (ENTITY_MOVED | ENTITY_NEW)) && !(e->flags[slot] & ENTITY_DYING) &&
             e->cold[slot].kind == 0)
-            note(ns, slot, 1 + cell_of(ns, e->scene[slot], e->x[slot], e->y[slot]));
+            note(ns, e, slot, 1 + cell_of(ns, e->scene[slot], e->x[slot], e->y[slot]));
     }
 }
 

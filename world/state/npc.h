@@ -45,8 +45,8 @@ typedef struct npc_order npc_think_fn(struct npc *n, const struct npc_view *v);
 
 struct npc_kind {
     const char *name;
-    npc_think_fn *think; /* NULL: never; it need not wake */
-    bool routed;         /* it needs a route */
+    npc_think_fn *think;
+    bool routed; /* it needs a route */
 };
 
 extern const struct npc_kind npc_stand, npc_wander, npc_patrol;
@@ -97,14 +97,14 @@ int npcs_init(struct npcs *ns, uint32_t cap, uint32_t slots, const struct scenes
               double reach, uint64_t seed) MUST_CHECK;
 void npcs_fini(struct npcs *ns);
 /* One more, asleep, for an entity that is there; there must be room. */
-void npcs_add(struct npcs *ns, const struct npc *n, const struct entities *e);
+void npcs_add(struct npcs *ns, const struct npc *n, struct entities *e);
 
-/* Count the players who came, went and moved since the last tick (e->dirty and e->dying); whoever
- * has one near wakes. Again in a tick is fine. */
-void npcs_count(struct npcs *ns, const struct entities *e);
+/* All have moved: count the players who came, went and moved since the last one (e->dirty and
+ * e->dying); whoever has one near wakes. Again in a tick is fine. */
+void npcs_count(struct npcs *ns, struct entities *e);
 /* Note the cell of list[i] anew. Is a player near? */
 bool npcs_watched(struct npcs *ns, uint32_t i, const struct entities *e);
-/* It falls asleep: the last in `awake` takes its index there. */
-void npcs_sleep(struct npcs *ns, uint32_t i);
+/* It falls asleep, nobody seeing it any more: the last in `awake` takes its index there. */
+void npcs_sleep(struct npcs *ns, uint32_t i, struct entities *e);
 /* A free place for one in a scene, any of them as likely as another. */
 void npcs_anywhere(struct npcs *ns, const struct scene *s, double *x, double *y);
