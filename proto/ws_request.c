@@ -65,7 +65,7 @@ static int on_field(http_parser *p, const char *at, size_t n)
     struct reading *r = p->data;
     r->name = span_of(at, n);
     r->valued = false;
-    return 0;
+    return memchr(at, ' ', n) ? 1 : 0;
 }
 
 static int on_value(http_parser *p, const char *at, size_t n)
@@ -101,16 +101,36 @@ static int on_value(http_parser *p, const char *at, size_t n)
 
 /* --- the head --------------------------------------------------------------------------------- */
 
-/* Every line ends in CRLF, and neither stands elsewhere; http-parser would take less. */
+/* Every line ends in CRLF, and neither stands elsewhere, nor another control byte than the tab;
+ * http-parser would take less. */
 static bool lines_good(struct span head)
 {
     for (size_t i = 0; i < head.n; i++) {
-        if (head.p[i] == '\n' && (i == 0 || head.p[i - 1] != '\r'))
+        const uint8_t c = head.p[i];
+        if ((c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f)
             return false;
-        if (head.p[i] == '\r' && (i + 1 == head.n || head.p[i + 1] != '\n'))
+        if (c == '\n' && (i == 0 || head.p[i - 1] != '\r'))
+            return false;
+        if (c == '\r' && (i + 1 == head.n || head.p[i + 1] != '\n'))
             return false;
     }
     return true;
+}
+
+/* As Debian builds it, http-parser takes tabs and more in a target, and other letters for HTTP. */
+static bool target_good(struct span target, struct span head)
+{
+    static const char version[] = " HTTP/1.";
+    const uint8_t *end = target.p + target.n;
+
+    if (target.n == 0 || (size_t)(head.p + head.n - end) < strlen(version) ||
+        memcmp(end, version, strlen(version)) != 0)
+        return false;
+    for (size_t i = 0; i < target.n; i++) {
+        if (target.p[i] <= ' ' || target.p[i] >= 0x7f)
+            return false;
+    }
+    return target.p[0] == '/';
 }
 
 static bool once_at_most(const struct reading *r)
@@ -138,7 +158,7 @@ static int read_head(struct span head, struct ws_request *out)
                       ((p.flags & F_CONTENTLENGTH) != 0 && p.content_length != 0);
     if (body || p.http_major != 1 || p.http_minor > 1 || !once_at_most(&r))
         return E_BAD;
-    if (r.target.n == 0 || r.target.p[0] != '/' || (p.http_minor == 1 && r.hosts != 1))
+    if (!target_good(r.target, head) || (p.http_minor == 1 && r.hosts != 1))
         return E_BAD;
     const uint8_t *query = memchr(r.target.p, '?', r.target.n);
     out->path = span_of(r.target.p, query ? (size_t)(query - r.target.p) : r.target.n);
