@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True  # the tree stays clean
 import contract_frames
 import contract_rules
 import contract_sight
+import contract_websocket
 from contract_stage import Stage
 
 SCENES = contract_rules.SCENES + contract_sight.SCENES + contract_frames.SCENES
@@ -26,7 +27,8 @@ def main(args):
         print(USAGE, file=sys.stderr)
         return 2
     stage, wanted = Stage(args[1]), args[2:]
-    for play in SCENES:
+    scenes = SCENES + (contract_websocket.SCENES if stage.wire().name == "ws" else ())
+    for play in scenes:
         if not wanted or any(word in play.__name__ for word in wanted):
             seconds = stage.scene(play)
             print(f"# {play.__name__}: {seconds:.1f} s", flush=True)

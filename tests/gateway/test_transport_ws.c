@@ -221,108 +221,48 @@ Test(transport_ws, bodies_of_a_long_read_all_stay_until_they_are_forwarded)
 /* --- what ends it -------------------------------------------------------------------------------
  */
 
+/* clang-format off */
+#define AT(end) offsetof(struct gateway_metrics, closed_##end)
+
+static const struct {
+    const char *what;
+    uint8_t bytes[16];
+    size_t n;
+    uint32_t close;
+    size_t metric;
+} breaches[] = {
+    {"unmasked", {0x82, 0x01, 0xc0}, 3, 1002, AT(ws_protocol)},
+    {"rsv1", {0xc2, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
+    {"rsv2 of a ping", {0xa9, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
+    {"opcode 3", {0x83, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
+    {"opcode 11", {0x8b, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
+    {"a ping of 126", {0x89, 0xfe, 0, 126}, 4, 1002, AT(ws_protocol)},
+    {"a ping in parts", {0x09, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
+    {"a rest of nothing", {0x80, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
+    {"a close of one byte", {0x88, 0x81, 0, 0, 0, 0, 3}, 7, 1002, AT(ws_protocol)},
+    {"a close with 1005", {0x88, 0x82, 0, 0, 0, 0, 3, 0xed}, 8, 1002, AT(ws_protocol)},
+    {"a close with bad UTF-8", {0x88, 0x83, 0, 0, 0, 0, 3, 0xe8, 0xff}, 9, 1007, AT(ws_data)},
+    {"a text", {0x81, 0x81, 0, 0, 0, 0, 'a'}, 7, 4001, AT(ws_text)},
+    {"a start of a text", {0x01, 0x80, 0, 0, 0, 0}, 6, 4001, AT(ws_text)},
+    {"an empty message", {0x82, 0x80, 0, 0, 0, 0}, 6, 4001, AT(length)},
+    {"one that is too long", {0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4}, 14, 4001, AT(length)},
+    {"a bad body", {0x82, 0x81, 0, 0, 0, 0, 0xc1}, 7, 4001, AT(bad_frame)},
+};
+/* clang-format on */
+
 Test(transport_ws, what_breaks_the_standard_gets_bye_1_and_its_code)
 {
-    static const struct {
-        const char *what;
-        uint8_t bytes[16];
-        size_t n;
-        uint32_t close;
-        size_t metric;
-    } cases[] = {
-        {"unmasked",
-         {0x82, 0x01, 0xc0},
-         3,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"rsv1",
-         {0xc2, 0x80, 1, 2, 3, 4},
-         6,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"rsv2 of a ping",
-         {0xa9, 0x80, 1, 2, 3, 4},
-         6,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"opcode 3",
-         {0x83, 0x80, 1, 2, 3, 4},
-         6,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"opcode 11",
-         {0x8b, 0x80, 1, 2, 3, 4},
-         6,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"a ping of 126",
-         {0x89, 0xfe, 0, 126},
-         4,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"a ping in parts",
-         {0x09, 0x80, 1, 2, 3, 4},
-         6,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"a rest of nothing",
-         {0x80, 0x80, 1, 2, 3, 4},
-         6,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"a close of one byte",
-         {0x88, 0x81, 0, 0, 0, 0, 3},
-         7,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"a close with 1005",
-         {0x88, 0x82, 0, 0, 0, 0, 3, 0xed},
-         8,
-         1002,
-         offsetof(struct gateway_metrics, closed_ws_protocol)},
-        {"a close with bad UTF-8",
-         {0x88, 0x83, 0, 0, 0, 0, 3, 0xe8, 0xff},
-         9,
-         1007,
-         offsetof(struct gateway_metrics, closed_ws_data)},
-        {"a text",
-         {0x81, 0x81, 0, 0, 0, 0, 'a'},
-         7,
-         4001,
-         offsetof(struct gateway_metrics, closed_ws_text)},
-        {"a start of a text",
-         {0x01, 0x80, 0, 0, 0, 0},
-         6,
-         4001,
-         offsetof(struct gateway_metrics, closed_ws_text)},
-        {"an empty message",
-         {0x82, 0x80, 0, 0, 0, 0},
-         6,
-         4001,
-         offsetof(struct gateway_metrics, closed_length)},
-        {"one that is too long",
-         {0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4},
-         14,
-         4001,
-         offsetof(struct gateway_metrics, closed_length)},
-        {"a bad body",
-         {0x82, 0x81, 0, 0, 0, 0, 0xc1},
-         7,
-         4001,
-         offsetof(struct gateway_metrics, closed_bad_frame)},
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(breaches); i++) {
         c = i > 0 ? start(0) : c;
         f.gone = 0;
         put_ping(0x82, 5);
-        span_put(&out, cases[i].bytes, cases[i].n);
+        span_put(&out, breaches[i].bytes, breaches[i].n);
         put_ping(0x82, 6);
         feed();
         must_answer_ping(5);
-        must_end(PE_BAD_FRAME, cases[i].close);
-        uint64_t *metric = (uint64_t *)((char *)&f.metrics + cases[i].metric);
-        cr_assert_eq(*metric, 1, "%s", cases[i].what);
+        must_end(PE_BAD_FRAME, breaches[i].close);
+        uint64_t *metric = (uint64_t *)((char *)&f.metrics + breaches[i].metric);
+        cr_assert_eq(*metric, 1, "%s", breaches[i].what);
         *metric = 0;
         client_stream_ops.closed(c, STREAM_LINGERED);
         clients_reap(&f.all);
