@@ -173,6 +173,8 @@ void core_rig_fini(struct core_rig *r)
 
 void core_rig_tick(struct core_rig *r)
 {
-    tick_run(r->world, (struct mono){0});
+    if (r->world->store.ops)
+        r->now = clock_add(r->now, r->world->config.tick_ns);
+    tick_run(r->world, r->now);
     outbox_flush(&r->world->outbox);
 }

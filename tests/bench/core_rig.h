@@ -12,6 +12,7 @@
 struct core_rig {
     struct world *world;
     struct link_ref link;
+    struct mono now;         /* a tick's length later each tick, where there is a store */
     struct loop *loop;       /* the store answers in it; NULL: there is none */
     struct storage *storage; /* NULL: there is none */
     uint64_t bytes;          /* drained so far */

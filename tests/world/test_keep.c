@@ -298,10 +298,30 @@ Test(keep, every_change_is_saved_within_save_every)
     TEST_NO_LEAKS();
 }
 
+Test(keep, every_change_is_saved_within_save_every_though_ticks_are_left_out)
+{
+    struct rig *r = kept_rig();
+    uint32_t s = join(r, "alpha");
+    rig_tick(r, 40);
+    for (int round = 1; round <= 5; round++) {
+        uint32_t before = shelf.n_saved;
+        rig_place(r, s, 8, round);
+        for (int i = 0; i < 9; i++) { /* 4 of 5 are left out */
+            rig_pass(r, 4 * r->world->config.tick_ns);
+            rig_tick(r, 1);
+        }
+        cr_assert_eq(shelf.n_saved, before + 1);
+        cr_assert_eq(shelf_find(&shelf, "alpha")->y, round);
+    }
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 Test(keep, a_crowd_that_came_at_once_is_saved_a_few_each_tick)
 {
     struct rig *r = kept_rig();
     char name[8];
+    rig_tick(r, 10);
     for (uint32_t i = 0; i < 72; i++) {
         snprintf(name, sizeof name, "n%u", i);
         join(r, name);

@@ -15,8 +15,9 @@
  * store's own queue. */
 #define SWEEP_MARGIN_PART 10
 #define SWEEP_MARGIN_NS   (200 * CLOCK_NS_PER_MS)
-/* Put off while the store was full, a sweep catches up by so many phases in a tick. */
-#define SWEEP_PHASES 2
+/* Late (ticks were left out, or the store was full), a sweep catches up by so many phases a tick.
+ */
+#define SWEEP_PHASES 8
 
 /* --- from the store --------------------------------------------------------------------------- */
 
@@ -231,21 +232,23 @@ static uint32_t sweep_ticks(const struct world *w)
     return ticks > 1 ? (uint32_t)ticks : 1;
 }
 
-static void sweep(struct world *w)
+/* A phase for each tick's length that has passed, whether there was a tick or not. */
+static void sweep(struct world *w, struct mono now)
 {
     struct characters *c = &w->characters;
     uint32_t period = sweep_ticks(w), end = w->entities.slots.fresh;
+    int64_t whole_ns = (int64_t)period * w->config.tick_ns;
 
-    if (c->sweep_behind < period)
-        c->sweep_behind++;
-    for (int i = 0; i < SWEEP_PHASES && c->sweep_behind > 0; i++) {
+    if (clock_since(now, c->sweep_next) > whole_ns) /* once round is enough */
+        c->sweep_next = clock_add(now, -whole_ns);
+    for (int i = 0; i < SWEEP_PHASES && clock_since(now, c->sweep_next) >= 0; i++) {
         for (; c->sweep_slot < end; c->sweep_slot += period) {
             if (!save_changed(w, c->sweep_slot))
                 return;
         }
         c->sweep_phase = (c->sweep_phase + 1) % period;
         c->sweep_slot = c->sweep_phase;
-        c->sweep_behind--;
+        c->sweep_next = clock_add(c->sweep_next, w->config.tick_ns);
     }
 }
 
@@ -271,7 +274,7 @@ void keep_run(struct world *w, struct mono now)
     give_up(w, now);
     flush_left(w);
     if (w->config.save_every_ns != 0 && w->characters.left_count == 0)
-        sweep(w);
+        sweep(w, now);
 }
 
 bool keep_finish(struct world *w)

@@ -46,7 +46,7 @@ struct characters {
     struct character_line turn;  /* wait for their turn to log in */
     uint32_t sweep_phase;        /* the sweep over entities: every so many-th slot from here … */
     uint32_t sweep_slot;         /* … and where it stands */
-    uint32_t sweep_behind;       /* phases that were put off, since the store was full */
+    struct mono sweep_next;      /* when its next phase is due */
     uint32_t finish_at;          /* where handing all over before the end stands */
 };
 
