@@ -5,6 +5,7 @@
 #include "tests/leak.h"
 #include "tests/world/plain_map.h"
 #include "tests/world_rig.h"
+#include "world/command/teleport.h"
 
 enum { OPEN, TOWN, WILD };
 
@@ -344,5 +345,32 @@ Test(teleport, npcs_wake_where_somebody_arrives_and_sleep_where_it_left)
     rig_move(r, a, 91, 50); /* through the gate */
     rig_tick(r, 2);
     cr_assert_gt(r->world->npcs.n_awake, 0);
+    end(r);
+}
+
+Test(teleport, one_who_waits_for_its_client_is_put_elsewhere_but_by_no_portal)
+{
+    struct world_config c = fast();
+    c.resume_window_ns = 30 * CLOCK_NS_PER_S;
+    struct rig *r = world_of(&c);
+    uint32_t a = join(r, "a", "town", 80, 50), there = join(r, "there", "wild", 11, 10);
+    struct entity_ref who = entities_ref(&r->world->entities, r->world->entities.alive[0]);
+    char key[RIG_KEY_BYTES + 1];
+    memcpy(key, r->sessions[a].key, sizeof key);
+    rig_tick(r, 2);
+    rig_move(r, a, 91, 50);
+    rig_close(r, a);
+    rig_tick(r, 2);
+    cr_assert_eq(r->world->metrics.portals_passed, 0, "in the gate, and not taken");
+    cr_assert_eq(teleport_entity(r->world, who, WILD, 12, 10), 0);
+    rig_tick(r, 2);
+    cr_assert_eq(r->sessions[there].view.count, 1);
+    uint32_t b = rig_open(r, 0), seq = rig_send_resume(r, b, "a", key);
+    cr_assert(rig_answer(r, b, seq)->login_resp.resumed);
+    const struct message *m = rig_next(r, b, CMD_ENTER_RESP);
+    cr_assert(span_equal(m->enter_resp.scene, span_text("wild")));
+    cr_assert(m->enter_resp.x == 12 && m->enter_resp.y == 10);
+    rig_tick(r, 1);
+    cr_assert(rig_knows(r, b, there) && rig_knows(r, there, b));
     end(r);
 }
