@@ -105,7 +105,7 @@ const struct opt world_opts_table[] = {
     {.name = "walk-max-tiles", .type = OPT_UINT, .offset = CORE(walk_max_tiles), .def = "2",
      .unit = "tiles", .min = 1, .max = WALK_TILES_MAX,
      .help = "-walk=tile: tiles of a step at most along each axis, however late it comes"},
-    {.name = "path-budget", .type = OPT_UINT, .offset = CORE(path_budget), .def = "5000",
+    {.name = "path-budget", .type = OPT_UINT, .offset = CORE(path_budget), .def = "8000",
      .unit = "nodes", .min = 1, .max = PATH_BUDGET_MAX,
      .help = "nodes that searches for ways expand in a tick, all together; the rest goes on in the next"},
     {.name = "path-queue", .type = OPT_UINT, .offset = CORE(path_queue), .def = "1024",

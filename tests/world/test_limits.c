@@ -6,6 +6,7 @@
 #include "tests/leak.h"
 #include "tests/world_rig.h"
 #include "world/command/inbox.h"
+#include "world/state/map.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -162,6 +163,31 @@ Test(limits, ids)
     rig_login(r, s, "late");
     cr_expect_eq(seen(r, "aegis_world_ids_full_total"), 1);
     rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
+/* Those who wait for a way, on a map of free tiles. */
+Test(limits, path_queue)
+{
+    struct world_config c = rig_config();
+    struct map_spawn spawn = {.area = {0, 0, 8, 8}};
+    struct map m = {.name = "yard", .spawns = &spawn, .n_spawns = 1};
+
+    cr_assert_eq(ground_init(&m.ground, 0, 0, 1, 8, 8), 0);
+    c.scene = "yard";
+    c.path_queue = 2;
+    struct rig *r = rig_create_maps(&c, &m, 1);
+    uint32_t s[3] = {rig_join(r, "a"), rig_join(r, "b"), rig_join(r, "c")};
+    rig_walk(r, s[0], 1, 2, true);
+    rig_walk(r, s[1], 1, 2, true);
+    (void)rig_refused(r, s[2], rig_send_walk(r, s[2], 1, 2, true), PE_UNAVAILABLE);
+    cr_expect_eq(seen(r, "aegis_world_paths_refused_total"), 1);
+    cr_expect_eq(seen(r, "aegis_world_paths_waiting"), 2);
+    rig_tick(r, 1);
+    cr_expect_eq(seen(r, "aegis_world_paths_waiting"), 0);
+    cr_expect_eq(seen(r, "aegis_world_paths_total{result=\"found\"}"), 2);
+    rig_destroy(r);
+    ground_fini(&m.ground);
     TEST_NO_LEAKS();
 }
 

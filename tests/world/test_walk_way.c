@@ -110,6 +110,42 @@ Test(walk_way, with_path_the_house_is_walked_round_by_either_gait)
     TEST_NO_LEAKS();
 }
 
+/* How often it turns, and how far it goes, until it is there. */
+static uint32_t turns_of(struct rig *r, uint32_t s, const struct map *m, double *went)
+{
+    const struct entities *e = &r->world->entities;
+    uint32_t slot = slot_of(r, s), turns = 0;
+    double dir = -1;
+    *went = 0;
+    while (walkers_has(&r->world->walkers, slot)) {
+        double x = e->x[slot], y = e->y[slot];
+        rig_tick(r, 1);
+        *went += hypot(e->x[slot] - x, e->y[slot] - y);
+        turns += e->dir[slot] != dir;
+        dir = e->dir[slot];
+        cr_assert(ground_free_at(&m->ground, e->x[slot], e->y[slot]));
+    }
+    return turns;
+}
+
+Test(walk_way, a_way_is_walked_in_few_straight_legs)
+{
+    struct map m;
+    struct rig *r = yard(&m, WALKERS_STRAIGHT);
+    uint32_t s = rig_join(r, "s");
+    double went;
+    rig_walk(r, s, 3.25, 5.5, true);
+    cr_assert_eq(turns_of(r, s, &m, &went), 1, "nothing is in the way");
+    cr_assert_float_eq(went, hypot(3.25 - 1.5, 5.5 - 1.5), 1e-9);
+    rig_walk(r, s, 9.5, 0.5, true);
+    uint32_t turns = turns_of(r, s, &m, &went);
+    cr_assert_leq(turns, 3, "%u", turns);
+    cr_assert_leq(went, 10.5, "not by tiles, which are further: %g", went);
+    rig_destroy(r);
+    map_fini(&m);
+    TEST_NO_LEAKS();
+}
+
 Test(walk_way, what_cannot_be_reached_ends_at_the_nearest_tile_with_a_move_fail)
 {
     static const struct {

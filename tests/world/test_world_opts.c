@@ -298,3 +298,39 @@ Test(world_opts, saving_and_admission_have_their_defaults_and_bounds)
     expect_refused("-login-wait=50ms", "-login-wait");
     expect_refused("-store-delay=61s", "-store-delay");
 }
+
+Test(world_opts, walking_has_the_classic_defaults_and_its_bounds)
+{
+    static const char *const bad[][2] = {
+        {"-walk=hop", "-walk"},
+        {"-walk-speed=-1", "-walk-speed"},
+        {"-walk-speed=12.5", "-walk-speed"}, /* above -max-speed */
+        {"-walk-step=0", "-walk-step"},
+        {"-walk-step=61s", "-walk-step"},
+        {"-tile-ms=0", "-tile-ms"},
+        {"-walk-max-tiles=0", "-walk-max-tiles"},
+        {"-walk-max-tiles=1025", "-walk-max-tiles"},
+        {"-path-budget=0", "-path-budget"},
+        {"-path-queue=1", "-path-queue"},
+        {"-npcs=-1", "-npcs"},
+        {"-npcs=1048577", "-npcs"},
+    };
+    struct world_options o;
+    char why[WHY_MAX];
+
+    cr_assert(starts_with(&o, (const char *const[ARGS_MAX]){NULL}, why), "%s", why);
+    cr_expect_eq(o.core.walk, WALKERS_STRAIGHT);
+    cr_expect_eq(o.core.walk_speed, 0.0);
+    cr_expect_eq(o.core.walk_step_ns, 500 * CLOCK_NS_PER_MS);
+    cr_expect_eq(o.core.tile_ns, 320 * CLOCK_NS_PER_MS);
+    cr_expect_eq(o.core.walk_max_tiles, 2);
+    cr_expect_eq(o.core.path_budget, 8000);
+    cr_expect_eq(o.core.path_queue, 1024);
+    cr_expect_eq(o.core.npcs, 0);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        expect_refused(bad[i][0], bad[i][1]);
+    expect_taken("-walk-speed=12");
+    expect_taken("-walk=tile");
+    expect_taken("-tile-ms=1");
+    TEST_NO_LEAKS();
+}
