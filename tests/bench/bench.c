@@ -11,6 +11,7 @@
 #include "tests/bench/limit/limit_pair.h"
 #include "tests/bench/modes.h"
 #include "tests/bench/ways.h"
+#include "world/ids.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,14 @@ static const struct opt bench_opts[] = {
      .min = 1,
      .max = 1000000,
      .help = "Ticks that are measured"},
+    {.name = "scenes",
+     .type = OPT_UINT,
+     .offset = offsetof(struct bench_args, scenes),
+     .def = "1",
+     .unit = "",
+     .min = 1,
+     .max = SCENES_MAX,
+     .help = "tick: scenes of one world that all are spread over, each as crowded"},
     {.name = "moving",
      .type = OPT_REAL,
      .offset = offsetof(struct bench_args, move_share),
@@ -164,6 +173,21 @@ double bench_median(double *values, size_t n)
     return n == 0 ? 0 : values[n / 2];
 }
 
+/* The same people, as crowded, in several scenes of one world. */
+static int scenes_short(void)
+{
+    struct bench_args a = {.n = 10000,
+                           .neighbours = 50,
+                           .scenes = 8,
+                           .ticks = 60,
+                           .move_share = 1,
+                           .workload = "uniform",
+                           .store = "none",
+                           .seed = 1};
+
+    return bench_tick(&a);
+}
+
 /* The short list that `make bench` runs. */
 static int run_all(void)
 {
@@ -187,6 +211,7 @@ static int run_all(void)
     for (size_t i = 0; i < ARRAY_LEN(rows) && status == 0; i++) {
         struct bench_args a = {.n = rows[i].n,
                                .neighbours = rows[i].neighbours,
+                               .scenes = 1,
                                .ticks = rows[i].ticks,
                                .move_share = 1,
                                .workload = rows[i].workload,
@@ -197,6 +222,8 @@ static int run_all(void)
 
         status = rows[i].run(&a);
     }
+    if (status == 0)
+        status = scenes_short();
     if (status == 0)
         status = modes_short();
     if (status == 0)

@@ -11,6 +11,7 @@
 struct bench_args {
     uint64_t n;        /* entities */
     double neighbours; /* K */
+    uint64_t scenes;   /* over which they are spread, by turns */
     uint64_t ticks;    /* measured */
     double move_share; /* of all, that move */
     const char *workload;

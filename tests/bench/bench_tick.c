@@ -20,13 +20,14 @@ static void report(const struct bench_args *a, const struct world *w, double ns,
         a->json ? "{\"bench\":\"tick\",\"workload\":\"%s\",\"n\":%llu,\"neighbours\":%g,"
                   "\"ns_per_moved_entity\":%.1f,\"ns_per_staying_pair\":%.2f,\"grid_ns\":%.1f,"
                   "\"sight_ns\":%.1f,\"events_ns\":%.1f,\"fanout_ns\":%.1f,\"bytes_per_viewer\":%."
-                  "1f,\"saves\":%llu}\n"
+                  "1f,\"saves\":%llu,\"scenes\":%llu}\n"
                 : "tick %-8s n=%-6llu K=%-4g %8.1f ns/moved %6.2f ns/pair  (grid %.0f sight %.0f "
-                  "events %.0f fanout %.0f) %7.1f bytes/viewer %llu saves\n";
+                  "events %.0f fanout %.0f) %7.1f bytes/viewer %llu saves, %llu scenes\n";
 
     printf(fmt, a->workload, (unsigned long long)a->n, a->neighbours, ns / n,
            staying > 0 ? ns / staying : 0, grid / n, sight / n, events / n, fanout / n,
-           (double)bytes / ticks / (double)a->n, (unsigned long long)w->metrics.saves);
+           (double)bytes / ticks / (double)a->n, (unsigned long long)w->metrics.saves,
+           (unsigned long long)a->scenes);
 }
 
 int bench_tick(const struct bench_args *a)
@@ -45,9 +46,9 @@ int bench_tick(const struct bench_args *a)
                 a->workload);
         return 2;
     }
-    workload_init(&load, kind, n, a->neighbours, a->seed);
+    workload_init(&load, kind, n, a->neighbours * (double)a->scenes, a->seed);
     c = core_rig_config(n, load.side, a->seed);
-    core_rig_keep(&rig, &c, a->store);
+    core_rig_keep(&rig, &c, a->store, (uint32_t)a->scenes);
     core_rig_populate(&rig, n);
     w = rig.world;
     for (uint64_t t = 0; t < WORKLOAD_WARM_UP + a->ticks; t++) {

@@ -12,7 +12,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+#define GROUND_TILES 64 /* along the square of a scene that is a map */
 
 static void drain(void *arg, struct link_ref link, struct span frames)
 {
@@ -98,9 +101,7 @@ void core_rig_place(struct core_rig *r, const struct workload *load, uint32_t mo
     for (uint32_t i = 0; i < movers; i++) {
         uint32_t slot = e->alive[i];
 
-        e->x[slot] = load->x[i];
-        e->y[slot] = load->y[i];
-        entities_mark(e, slot, ENTITY_MOVED);
+        entities_put(e, slot, i % r->world->scenes.n, load->x[i], load->y[i]);
     }
 }
 
@@ -129,13 +130,32 @@ struct world_config core_rig_config(uint32_t entities, double side, uint64_t see
     return c;
 }
 
-void core_rig_keep(struct core_rig *r, const struct world_config *c, const char *store)
+/* Ground that the whole square lies on. */
+static void add_maps(struct core_rig *r, double side, uint32_t n)
+{
+    for (; r->n_maps < n; r->n_maps++) {
+        struct map *m = &r->maps[r->n_maps];
+
+        snprintf(m->name, sizeof(m->name), "scene-%u", r->n_maps);
+        if (ground_init(&m->ground, 0, 0, side / GROUND_TILES, GROUND_TILES + 1,
+                        GROUND_TILES + 1) != 0) {
+            fprintf(stderr, "bench: no memory\n");
+            exit(1);
+        }
+    }
+}
+
+void core_rig_keep(struct core_rig *r, const struct world_config *c, const char *store,
+                   uint32_t scenes)
 {
     struct world_ops ops = {.drain = drain, .clock_ns = clock_ns, .arg = r};
     struct link_ref none;
     char why[256];
 
-    *r = (struct core_rig){0};
+    memset(r, 0, sizeof(*r));
+    add_maps(r, c->bounds[2], scenes - 1);
+    ops.maps = r->maps;
+    ops.n_maps = r->n_maps;
     if (storage_check_form(store, why, sizeof(why)) != 0 || loop_create(&r->loop) != 0 ||
         storage_open(r->loop, store, 0, c->max_entities, &r->storage, why, sizeof(why)) != 0) {
         fprintf(stderr, "bench: -store: %s\n", why);
@@ -153,7 +173,7 @@ void core_rig_keep(struct core_rig *r, const struct world_config *c, const char 
 
 void core_rig_open(struct core_rig *r, const struct world_config *c)
 {
-    core_rig_keep(r, c, "none");
+    core_rig_keep(r, c, "none", 1);
 }
 
 void core_rig_init(struct core_rig *r, uint32_t entities, double side, uint64_t seed)
@@ -168,6 +188,8 @@ void core_rig_fini(struct core_rig *r)
     storage_close(r->storage);
     world_destroy(r->world);
     loop_destroy(r->loop);
+    for (uint32_t i = 0; i < r->n_maps; i++)
+        map_fini(&r->maps[i]);
     *r = (struct core_rig){0};
 }
 
