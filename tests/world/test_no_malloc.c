@@ -196,6 +196,53 @@ Test(no_malloc, a_crowd_of_five_hundred_costs_no_allocation, .timeout = 120)
     TEST_NO_LEAKS();
 }
 
+#define LOST 60
+
+Test(no_malloc, lost_resumed_and_bound_connections_cost_no_allocation)
+{
+    struct world_config c = rig_config();
+    struct tally t = {0};
+    uint32_t s[LOST], link = 0;
+    char name[16];
+    c.resume_window_ns = CLOCK_NS_PER_S;
+    struct rig *r = rig_create(&c);
+    r->core = core;
+    r->arg = &t;
+    for (uint32_t i = 0; i < LOST; i++) {
+        snprintf(name, sizeof name, "p%u", i);
+        s[i] = rig_join(r, name);
+    }
+    for (uint32_t round = 0; round < 4; round++) {
+        rig_tick(r, 1);
+        for (uint32_t i = 0; i < LOST; i++) { /* lost, or taken over */
+            uint32_t old = s[i];
+            if (i % 2)
+                rig_close(r, old);
+            s[i] = rig_open(r, link);
+            snprintf(name, sizeof name, "p%u", i);
+            rig_resume(r, s[i], name, r->sessions[old].key);
+        }
+        rig_tick(r, 1);
+        rig_link_down(r, link);
+        link = rig_link_up(r, "gw-0");
+        for (uint32_t i = 0; i < LOST; i++) {
+            uint32_t old = s[i];
+            char key[RIG_KEY_BYTES + 1];
+            memcpy(key, r->sessions[old].key, sizeof key);
+            s[i] = rig_bind(r, link, span_of(r->sessions[old].note, r->sessions[old].note_bytes));
+            memcpy(r->sessions[s[i]].key, key, sizeof key);
+        }
+    }
+    rig_link_down(r, link);
+    rig_pass(r, CLOCK_NS_PER_S);
+    rig_tick(r, 1);
+    cr_assert_eq(r->world->metrics.waits_over, LOST);
+    r->core = NULL;
+    cr_assert_eq(t.calls, 0, "%llu calls", (unsigned long long)t.calls);
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 Test(no_malloc, five_hundred_spread_out_cost_no_allocation, .timeout = 120)
 {
     costs_nothing(180, 80, 0, LOG_OFF);
