@@ -301,6 +301,7 @@ static void walk(struct load *l)
     l->count_before = l->swarm->counted;
     swarm_sum(l->swarm, &l->told_before);
     l->rested_ns = 0;
+    swarm_drop(l->swarm, l->config->drop);
     while (!l->runner.stop && left_ns > 0) {
         wait_for(l, "walking", NULL, left_ns < LOAD_REST_NS ? left_ns : LOAD_REST_NS);
         if (!l->runner.stop)
@@ -308,6 +309,7 @@ static void walk(struct load *l)
         if (l->config->seconds_ns > 0)
             left_ns = l->config->seconds_ns - clock_since(clock_mono(), began);
     }
+    swarm_drop(l->swarm, 0);
     log_line(LOG_INFO, "phase=walked players=%u", l->swarm->in_world);
     int64_t ns = clock_since(clock_mono(), began);
     l->report.seconds = (double)ns / (double)CLOCK_NS_PER_S;
@@ -411,7 +413,6 @@ static int set_up(struct load *l, const char *prefix, uint64_t seed)
         .rate = c->rate,
         .walk = c->walk,
         .login_rate = c->login_rate,
-        .drop = c->drop,
         .seed = seed,
         .timeout_ns = c->timeout_ns,
     };

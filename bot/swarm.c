@@ -115,9 +115,9 @@ static void deal_moves(struct swarm *s, struct mono now, double seconds)
 /* Cut the connections that are due, of any who are in the world and read. */
 static void deal_drops(struct swarm *s, double seconds)
 {
-    if (s->config.drop <= 0 || s->resting || s->stopping)
+    if (s->drop <= 0 || s->resting || s->stopping)
         return;
-    s->drops_owed += s->config.drop * s->in_world * seconds;
+    s->drops_owed += s->drop * s->in_world * seconds;
     for (; s->drops_owed >= 1; s->drops_owed -= 1)
         swarm_bot_drop(&s->bots[rng_below(&s->rng, s->n)]);
 }
@@ -195,6 +195,11 @@ void swarm_destroy(struct swarm *s)
     free(s->bots);
     free(s->by_id);
     free(s);
+}
+
+void swarm_drop(struct swarm *s, double share)
+{
+    s->drop = share;
 }
 
 void swarm_rest(struct swarm *s, bool on)

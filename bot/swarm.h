@@ -49,7 +49,6 @@ struct swarm_config {
     double rate;       /* moves a second of each */
     bool walk;         /* as WalkReqs */
     double login_rate; /* logins a second of all; 0: off */
-    double drop;       /* of those in the world, the share that loses its connection in a second */
     uint64_t seed;
     int64_t timeout_ns; /* of connecting */
 };
@@ -70,6 +69,7 @@ struct swarm {
     bool deafened; /* those who are to be deaf are */
     uint32_t in_world;
     struct mono stepped; /* the last step of the timer */
+    double drop;         /* see swarm_drop */
     double moves_owed, logins_owed, drops_owed;
     uint32_t move_next, tend_next; /* whose turn it is */
     uint32_t stride;               /* from one who moves to the next */
@@ -83,6 +83,8 @@ int swarm_create(struct loop *l, struct message_reader *reader, const struct swa
                  struct swarm **out) MUST_CHECK;
 void swarm_destroy(struct swarm *s); /* NULL is fine */
 
+/* From now on this share of those in the world loses its connection in a second; 0: nobody. */
+void swarm_drop(struct swarm *s, double share);
 /* Nobody moves, comes or goes (on), or all go on. */
 void swarm_rest(struct swarm *s, bool on);
 /* Is it at rest as far as its own doing goes: nothing is on its way to the server, and nothing is

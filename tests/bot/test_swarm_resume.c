@@ -68,10 +68,10 @@ static void begin(struct scene *s, double drop)
                                         .n = {[SWARM_WALKER] = BOTS},
                                         .rate = drop > 0 ? 10 : 0.01,
                                         .login_rate = 1000,
-                                        .drop = drop,
                                         .seed = 1,
                                         .timeout_ns = LONG_NS};
     cr_assert_eq(swarm_create(s->loop, s->reader, &config, &s->swarm), 0);
+    swarm_drop(s->swarm, drop);
 }
 
 static bool run(struct scene *s, bot_client_pred_fn *pred)
@@ -181,7 +181,7 @@ Test(swarm_resume, connections_are_cut_by_fin_by_rst_and_by_silence_and_resumed)
     cr_assert(run(&s, cut_in_each_way));
     cr_assert_eq(s.swarm->counted.lost, 0, "it was not the server that cut them");
     cr_assert_eq(s.swarm->counted.breaches, 0);
-    s.swarm->config.drop = 0;
+    swarm_drop(s.swarm, 0);
     cr_assert(run(&s, all_in));
     uint32_t open = 0;
     for (uint32_t i = 0; i < s.server.peers; i++)
@@ -194,10 +194,10 @@ Test(swarm_resume, while_they_rest_no_connection_is_cut)
 {
     struct scene s;
     begin(&s, 1);
-    s.swarm->config.drop = 0;
+    swarm_drop(s.swarm, 0);
     cr_assert(run(&s, all_in));
     swarm_rest(s.swarm, true);
-    s.swarm->config.drop = 1;
+    swarm_drop(s.swarm, 1);
     bot_client_run_until(s.loop, NULL, NULL, clock_add(clock_mono(), 100 * CLOCK_NS_PER_MS));
     cr_assert_eq(s.swarm->in_world, BOTS);
     end(&s);

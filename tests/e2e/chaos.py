@@ -152,6 +152,14 @@ class Chaos:
                  "-drop", str(self.flags.drop), "-rate", str(self.flags.rate), "-json"],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=log))
 
+    def all_walk(self):
+        """Has each process of bots seen all of its own come in?"""
+        for i in range(len(self.bots)):
+            with open(os.path.join(self.flags.dir, f"bots-{i}.log"), encoding="utf-8") as log:
+                if "phase=walking" not in log.read():
+                    return False
+        return True
+
     def poll(self):
         for process in self.processes():
             process.poll()
@@ -251,7 +259,8 @@ class Chaos:
         self.begin_bots()
         n = self.flags.bots // len(self.gateways) * len(self.gateways)
         come = self.until(START_S, lambda: self.world.value("aegis_world_entities") == n)
-        self.check("all bots come in", come, self.world.value("aegis_world_entities"))
+        self.check("all bots come in", come and self.until(START_S, self.all_walk),
+                   self.world.value("aegis_world_entities"))
         kills = self.torment()
         self.judge_world(n)
         self.judge_bots()
