@@ -19,6 +19,7 @@
 #define VISITOR_WS_PATH  "/ws"
 #define VISITOR_ANSWER   1024 /* bytes of an answer's head */
 #define VISITOR_READ_MAX 16384
+#define VISITOR_SEND_NS  (10 * CLOCK_NS_PER_S) /* an answer must be read by then */
 
 struct visitor {
     struct visitors *home;
@@ -27,6 +28,7 @@ struct visitor {
     struct stream *stream;
     struct loop_timer *timer; /* until the head is there; NULL: no limit */
     bool answered;
+    size_t queued; /* bytes of its answer's body */
 };
 
 /* What may be answered, and where it is counted. */
@@ -44,6 +46,7 @@ static const struct visitor_status {
     {408, "Request Timeout", offsetof(struct gateway_metrics, web_late)},
     {426, "Upgrade Required", offsetof(struct gateway_metrics, web_upgrade)},
     {431, "Request Header Fields Too Large", offsetof(struct gateway_metrics, web_long)},
+    {503, "Service Unavailable", offsetof(struct gateway_metrics, web_busy)},
 };
 
 static const char SECURITY[] =
@@ -88,6 +91,9 @@ static void visitor_free(struct visitor *v)
         v->home->first = v->next;
     if (v->next)
         v->next->prev = v->prev;
+    else
+        v->home->last = v->prev;
+    v->home->queued -= v->queued;
     loop_timer_destroy(v->timer);
     clients_visit_end(v->home->clients);
     free(v);
@@ -137,7 +143,9 @@ static void visitor_answer(struct visitor *v, int status, const char *type, stru
     if (stream_write2(v->stream, span_of(head, (size_t)n), head_only ? span_of(NULL, 0) : body) !=
         0)
         v->home->clients->metrics->refused_error++;
-    stream_finish(v->stream, v->home->clients->limits.linger_ns);
+    v->queued = body.n;
+    v->home->queued += body.n;
+    stream_finish(v->stream, VISITOR_SEND_NS);
 }
 
 static void visitor_refuse(struct visitor *v, int status, bool head_only)
@@ -161,10 +169,12 @@ static void visitor_serve(struct visitor *v, const struct ws_request *q)
 
     if (q->method == WS_METHOD_OTHER)
         visitor_refuse(v, 405, false);
-    else if (web_files_find(v->home->files, q->path, &file))
-        visitor_answer(v, 200, file.type, file.bytes, head_only);
-    else
+    else if (!web_files_find(v->home->files, q->path, &file))
         visitor_refuse(v, 404, head_only);
+    else if (v->home->queued + file.bytes.n > VISITORS_QUEUED_MAX)
+        visitor_refuse(v, 503, head_only);
+    else
+        visitor_answer(v, 200, file.type, file.bytes, head_only);
 }
 
 /* From here on it is a client. E_NOMEM: it is not. */
@@ -249,14 +259,33 @@ static int visitor_create(struct visitors *home, struct client *c, int fd, struc
     return 0;
 }
 
+/* A place for one more: of who has waited longest for nothing, so that a flood of connections that
+ * say nothing holds up nobody who does. */
+static bool visitors_place(struct visitors *home)
+{
+    struct clients *all = home->clients;
+
+    if (clients_visit(all))
+        return true;
+    all->metrics->web_full++;
+    for (struct visitor *v = home->first; v; v = v->next) {
+        if (!v->answered) {
+            log_often(LOG_WARN, "visitor dropped reason=full visitors=%d peer=%s", VISITORS_MAX,
+                      v->client->peer);
+            visitor_leave(v);
+            return clients_visit(all);
+        }
+    }
+    return false;
+}
+
 void visitors_take(struct visitors *home, struct client *c, int fd)
 {
     struct clients *all = home->clients;
     struct visitor *v;
 
-    if (!clients_visit(all)) {
+    if (!visitors_place(home)) {
         close(fd);
-        all->metrics->web_full++;
         log_often(LOG_WARN, "visitor refused reason=full visitors=%d peer=%s", VISITORS_MAX,
                   c->peer);
         clients_drop(all, c);
@@ -271,10 +300,12 @@ void visitors_take(struct visitors *home, struct client *c, int fd)
         clients_drop(all, c);
         return;
     }
-    v->next = home->first;
-    if (v->next)
-        v->next->prev = v;
-    home->first = v;
+    v->prev = home->last;
+    if (v->prev)
+        v->prev->next = v;
+    else
+        home->first = v;
+    home->last = v;
     if (v->timer)
         loop_timer_arm(v->timer, home->head_ns);
 }

@@ -15,7 +15,9 @@
 #include "gateway/clients.h"
 #include "gateway/web_files.h"
 
-#define VISITORS_MAX 1024 /* at once, in all threads; one more is closed without a word */
+#define VISITORS_MAX \
+    1024 /* at once, in all threads; for one more the one that waits longest goes */
+#define VISITORS_QUEUED_MAX 67108864 /* bytes of answers under way in one thread; past it 503 */
 
 struct visitor;
 
@@ -24,9 +26,10 @@ struct visitors {
     struct clients *clients;
     const struct stream_limits *limits; /* of a connection once it is a client's */
     const struct web_files *files;
-    const char *origins; /* of -ws-origins */
-    int64_t head_ns;     /* a head must be there by then; 0: off */
-    struct visitor *first;
+    const char *origins;          /* of -ws-origins */
+    int64_t head_ns;              /* a head must be there by then; 0: off */
+    struct visitor *first, *last; /* oldest first */
+    size_t queued;                /* bytes of answers under way */
 };
 
 /* A new connection: takes `c`, which has not started, and `fd`. */

@@ -245,7 +245,7 @@ static const struct {
     {"a text", {0x81, 0x81, 0, 0, 0, 0, 'a'}, 7, 4001, AT(ws_text)},
     {"a start of a text", {0x01, 0x80, 0, 0, 0, 0}, 6, 4001, AT(ws_text)},
     {"an empty message", {0x82, 0x80, 0, 0, 0, 0}, 6, 4001, AT(length)},
-    {"one that is too long", {0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4}, 14, 4001, AT(length)},
+    {"too long", {0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4}, 14, 4001, AT(length)},
     {"a bad body", {0x82, 0x81, 0, 0, 0, 0, 0xc1}, 7, 4001, AT(bad_frame)},
 };
 /* clang-format on */

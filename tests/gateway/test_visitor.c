@@ -290,7 +290,7 @@ Test(visitor, one_client_too_many_gets_bye_13_here_too)
     TEST_NO_LEAKS();
 }
 
-Test(visitor, visitors_have_a_limit_and_clients_their_places)
+Test(visitor, past_the_limit_who_waits_longest_goes_and_clients_keep_their_places)
 {
     static int fds[VISITORS_MAX];
     uint8_t byte;
@@ -301,18 +301,64 @@ Test(visitor, visitors_have_a_limit_and_clients_their_places)
         loop_turn(rig.loop, 0);
     }
     const int more = knock();
-    cr_assert_eq(rig_read(more, &byte, 1), 0, "it is closed without a word");
+    cr_assert_eq(rig_read(fds[0], &byte, 1), 0, "it is closed without a word");
     cr_assert_eq(rig_metrics()->web_full, 1);
     const int plain = rig_connect();
     rig_send_request(plain, CMD_PING_REQ, 1);
     cr_assert_eq(rig_read_message(plain, CMD_PING_RESP)->seq, 1);
-    rig_send(fds[0], HANDSHAKE, strlen(HANDSHAKE));
-    expect(fds[0], ACCEPTED);
+    rig_send(more, HANDSHAKE, strlen(HANDSHAKE));
+    expect(more, ACCEPTED);
     for (uint32_t i = 0; i < VISITORS_MAX; i++)
         close(fds[i]);
     close(more);
     close(plain);
     rig_stop();
+    TEST_NO_LEAKS();
+}
+
+/* A folder with one file of the largest size; removed by the second call. */
+static const char *large_folder(bool there)
+{
+    static char flag[256] = "-web=", *dir = flag + 5;
+    static char path[512];
+    const char *tmp = getenv("TMPDIR");
+
+    if (there) {
+        snprintf(dir, sizeof(flag) - 5, "%s/aegis-web-XXXXXX", tmp ? tmp : "/tmp");
+        cr_assert_not_null(mkdtemp(dir));
+        snprintf(path, sizeof(path), "%s/a.bin", dir);
+        const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        cr_assert_eq(ftruncate(fd, WEB_FILE_MAX), 0);
+        close(fd);
+    } else {
+        unlink(path);
+        rmdir(dir);
+    }
+    return flag;
+}
+
+Test(visitor, answers_that_nobody_reads_have_a_limit)
+{
+    static const char request[] = "GET /a.bin HTTP/1.1\r\nHost: a\r\n\r\n";
+    enum { FIT = VISITORS_QUEUED_MAX / WEB_FILE_MAX };
+    int fds[FIT];
+
+    rig_start(PORT, large_folder(true), NULL);
+    for (int i = 0; i < FIT; i++) {
+        fds[i] = knock();
+        rig_send(fds[i], request, sizeof(request) - 1);
+        rig_until(&rig_metrics()->web_files, (uint64_t)i + 1);
+    }
+    cr_assert(starts(ask(request), "HTTP/1.1 503 Service Unavailable\r\n"));
+    cr_assert_eq(rig_metrics()->web_busy, 1);
+    close(fds[0]);
+    for (int i = 0; i < 5; i++)
+        loop_turn(rig.loop, RIG_TURN_NS);
+    cr_assert(starts(ask(request), "HTTP/1.1 200 OK\r\n"), "what is over does not count");
+    for (int i = 1; i < FIT; i++)
+        close(fds[i]);
+    rig_stop();
+    large_folder(false);
     TEST_NO_LEAKS();
 }
 
