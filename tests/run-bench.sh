@@ -79,6 +79,12 @@ check "idle: does well" bench 0 idle -n 500 -runs 1 -json -only aegis,aegis-no-l
 for program in aegis aegis-no-login limit; do
     check "idle: has a row for $program" row idle $program bytes_per_client
 done
+check "fanout: over WebSocket" bench 0 fanout -n 70 -ticks 3 -runs 1 -json -only aegis-ws
+says "^bench: aegis-ws: built without" ||
+    check "fanout: has a row for aegis-ws" row fanout aegis-ws us_per_frame
+check "idle: over WebSocket" bench 0 idle -n 500 -runs 1 -json -only aegis-ws
+says "^bench: aegis-ws: built without" ||
+    check "idle: has a row for aegis-ws" row idle aegis-ws bytes_per_client
 
 for bench in tiers crowd; do
     check "$bench: does well" bench 0 $bench -n 60 -ticks 20 -runs 1 -json

@@ -77,6 +77,9 @@ static void move_frame(uint8_t out[RIVAL_FRAME], uint32_t i)
 /* What client `i` must get in a tick. Bytes. */
 static size_t expected(const struct fan *f, uint32_t i, uint8_t out[PIECE_MAX])
 {
+    const uint8_t ws_head[FRAME_HEAD] = {0x82, 126, (RIVAL_FRAME - FRAME_HEAD) >> 8,
+                                         (RIVAL_FRAME - FRAME_HEAD) & 255};
+
     if (f->rival == &rival_fanout_alone) {
         const uint32_t head[2] = {htonl(RIVAL_FRAME - FRAME_HEAD), htonl(i)};
         memset(out, 'x', RIVAL_FRAME);
@@ -85,6 +88,8 @@ static size_t expected(const struct fan *f, uint32_t i, uint8_t out[PIECE_MAX])
     }
     if (f->rival != &rival_nats) {
         move_frame(out, i);
+        if (f->rival == &rival_aegis_ws) /* a head as long as a frame's */
+            memcpy(out, ws_head, FRAME_HEAD);
         return RIVAL_FRAME;
     }
     int n = snprintf((char *)out, PIECE_MAX, "MSG c.%07u 1 %d\r\n", i, RIVAL_FRAME);
@@ -246,7 +251,8 @@ static double fanout_close(void *arg, unsigned slot)
 
 int bench_fanout(const struct gate_args *a)
 {
-    static const struct rival *const rivals[] = {&rival_fanout_link, &rival_aegis, &rival_other,
+    static const struct rival *const rivals[] = {&rival_fanout_link,  &rival_aegis,
+                                                 &rival_aegis_ws,     &rival_other,
                                                  &rival_fanout_alone, &rival_nats};
     struct tally rows[ARRAY_LEN(rivals)];
     struct fanout all = {.args = a, .n = a->n ? (uint32_t)a->n : CLIENTS};

@@ -4,9 +4,11 @@
 #include "tests/bench/rival.h"
 
 #include "common/clock.h"
+#include "common/parts.h"
 #include "proto/frame.h"
 #include "proto/message.h"
 #include "tests/bench/rival_conf.h"
+#include "tests/ws_bytes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +49,40 @@ static bool is_login(void *arg, uint32_t i, struct span got)
 {
     (void)arg, (void)i;
     return got.n == upstream_login_bytes();
+}
+
+#define WS_HANDSHAKE                                                               \
+    "GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+#define WS_ACCEPTED                                                                     \
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" \
+    "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n"
+
+static size_t say_ws_login(void *arg, uint32_t i, uint8_t out[CROWD_HELLO_MAX])
+{
+    struct span_writer w = span_writer_of(out, CROWD_HELLO_MAX);
+    uint8_t login[CROWD_HELLO_MAX];
+    const size_t n = say_login(arg, i, login);
+
+    span_put(&w, WS_HANDSHAKE, sizeof(WS_HANDSHAKE) - 1);
+    ws_bytes_frame(&w, 0x82, login + FRAME_HEAD, n - FRAME_HEAD);
+    if (w.full)
+        pump_fail("no room for a handshake");
+    return w.len;
+}
+
+static bool is_ws_login(void *arg, uint32_t i, struct span got)
+{
+    const size_t accepted = sizeof(WS_ACCEPTED) - 1;
+    struct span rest, body;
+    uint8_t first;
+    (void)arg, (void)i;
+
+    if (got.n <= accepted || memcmp(got.p, WS_ACCEPTED, accepted) != 0)
+        return false;
+    rest = span_of(got.p + accepted, got.n - accepted);
+    return ws_bytes_take(&rest, &first, &body) && first == 0x82 &&
+           body.n == upstream_login_bytes() - FRAME_HEAD && rest.n == 0;
 }
 
 static const struct message ping = {
@@ -166,7 +202,8 @@ static bool await_link(struct rig *r)
     return true;
 }
 
-static bool start_aegis(struct rig *r)
+/* With one more flag, NULL: none; its address stands behind these words. */
+static bool start_aegis_with(struct rig *r, const char *flag_more, const char *words)
 {
     char upstream[128], clients[64], more[FLAG_BYTES];
     const char *argv[9 + FLAG_MAX + 1] = {
@@ -179,12 +216,24 @@ static bool start_aegis(struct rig *r)
     snprintf(clients, sizeof(clients), "-max-clients=%u", cap);
     snprintf(more, sizeof(more), "%s", r->args->flags);
     char *rest = more;
+    if (flag_more)
+        argv[n++] = flag_more;
     for (const char *flag; n < 9 + FLAG_MAX && (flag = strsep(&rest, " "));) {
         if (flag[0] != '\0')
             argv[n++] = flag;
     }
     return child_start(&r->child, argv, child_cores().measured) &&
-           child_await_addr(&r->child, "listening on ") && await_link(r);
+           child_await_addr(&r->child, words) && await_link(r);
+}
+
+static bool start_aegis(struct rig *r)
+{
+    return start_aegis_with(r, NULL, "listening on ");
+}
+
+static bool start_aegis_ws(struct rig *r)
+{
+    return start_aegis_with(r, "-ws-listen=127.0.0.1:0", "websocket on ");
 }
 
 /* NAME [UPSTREAM] CLIENTS [BYTES], as each limit program has it. */
@@ -228,6 +277,9 @@ const struct rival rival_aegis = {"aegis",     "./aegis", NOT_BUILT, UPSTREAM_WO
                                   start_aegis, say_login, is_login};
 const struct rival rival_aegis_ping = {"aegis-no-login", "./aegis", NOT_BUILT, UPSTREAM_WORLD,
                                        start_aegis,      say_ping,  is_pong};
+const struct rival rival_aegis_ws = {"aegis-ws",     "./aegis",      "built without WebSocket",
+                                     UPSTREAM_WORLD, start_aegis_ws, say_ws_login,
+                                     is_ws_login};
 const struct rival rival_other = {"other",     NULL,      "not there", UPSTREAM_WORLD,
                                   start_aegis, say_login, is_login};
 const struct rival rival_fanout_alone = {
@@ -255,6 +307,11 @@ bool rival_find(const struct rival *rival, const struct gate_args *a, char *path
 {
     char beside[1024];
     const char *program = rival->program ? rival->program : a->other;
+
+#ifndef PARTS_WEBSOCKET
+    if (rival == &rival_aegis_ws)
+        return false;
+#endif
 
     if (rival_foreign(rival) || !rival->program)
         return child_find(program, path, cap);

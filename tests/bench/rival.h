@@ -39,6 +39,7 @@ struct rival {
 
 extern const struct rival rival_aegis;      /* clients log in */
 extern const struct rival rival_aegis_ping; /* clients have only pinged */
+extern const struct rival rival_aegis_ws;   /* clients log in over WebSocket */
 extern const struct rival rival_other;      /* the program of -other */
 extern const struct rival rival_fanout_alone, rival_fanout_link, rival_forward_mux, rival_idle_bare;
 extern const struct rival rival_haproxy, rival_nginx, rival_nats;
