@@ -290,9 +290,9 @@ Test(e2e_contract, a_text_has_1_to_512_bytes)
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-static const uint32_t no_requests[] = {0,  2,  4,  6,  8,  9,   10,    12,    14,
-                                       15, 16, 31, 32, 33, 34,  35,    36,    37,
-                                       47, 48, 49, 50, 99, 255, 65535, 65536, UINT32_MAX};
+static const uint32_t no_requests[] = {0,  2,  4,  6,  8,   10,    12,    14,        15,
+                                       16, 31, 32, 33, 34,  35,    36,    37,        47,
+                                       48, 49, 50, 99, 255, 65535, 65536, UINT32_MAX};
 
 Test(e2e_contract, what_is_no_request_of_this_server_is_unknown_in_every_state)
 {
