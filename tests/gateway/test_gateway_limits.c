@@ -128,6 +128,8 @@ Test(gateway_limits, max_clients_and_those_refused)
     cr_assert_eq(rig_metrics()->accepted, 1);
     cr_assert_eq(rig_metrics()->refused_full, CLIENTS_REFUSED_MAX);
     rig_expect_bye(fd[1], PE_UNAVAILABLE);
+    cr_assert(span_equal(rig_read_message(fd[2], CMD_BYE)->bye.reason,
+                         span_text("the gateway is full: connections")));
     cr_assert_eq(rig_read(fd[ARRAY_LEN(fd) - 1], &byte, 1), 0, "closed without a word");
     rig_send_request(fd[0], CMD_PING_REQ, 1);
     cr_assert_eq(rig_read_message(fd[0], CMD_PING_RESP)->seq, 1, "nobody else notices");
