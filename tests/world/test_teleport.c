@@ -374,3 +374,33 @@ Test(teleport, one_who_waits_for_its_client_is_put_elsewhere_but_by_no_portal)
     cr_assert(rig_knows(r, b, there) && rig_knows(r, there, b));
     end(r);
 }
+
+Test(teleport, a_walk_into_a_portal_ends_there_without_a_word)
+{
+    struct world_config c = rig_config();
+    struct rig *r = world_of(&c);
+    uint32_t a = rig_open(r, 0);
+    rig_login(r, a, "a");
+    rig_enter_scene(r, a, "town");
+    cr_assert_eq(rig_teleport(r, a, TOWN, 88, 45), 0);
+    rig_tick(r, 1);
+    rig_drop(r);
+    rig_send_walk(r, a, 99, 45, false);
+    for (int tick = 0; tick < 40; tick++)
+        rig_tick(r, 1);
+    const struct message *m;
+    uint32_t puts = 0;
+    while ((m = rig_take(r, a))) {
+        cr_assert_neq(m->cmd, (uint32_t)CMD_MOVE_FAIL);
+        puts += m->cmd == CMD_ENTER_RESP;
+    }
+    cr_assert_eq(puts, 1);
+    cr_assert_str_eq(r->sessions[a].scene, "wild");
+    cr_assert(r->sessions[a].x == 10 && r->sessions[a].y == 10);
+    const struct entities *e = &r->world->entities;
+    uint32_t slot = e->alive[0];
+    cr_assert(e->x[slot] == 10 && e->y[slot] == 10 && e->speed[slot] == 0, "it stands there");
+    rig_pass(r, CLOCK_NS_PER_S);
+    rig_move(r, a, 12, 10);
+    end(r);
+}
