@@ -390,7 +390,7 @@ void gateway_destroy(struct gateway *g)
     listener_stop(&g->listener);
     listener_stop(&g->ws_listener);
     uplink_fini(&g->uplink);
-    visitors_fini(&g->visitors);
+    visitors_end(&g->visitors);
     clients_fini(&g->clients);
     transport_ws_reader_end(g->clients.ws);
     relay_fini(&g->relay);

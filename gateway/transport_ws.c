@@ -52,12 +52,13 @@ static int part_add(struct transport_state *s, struct span more)
     return 0;
 }
 
+/* A fragment with nothing in it gets a message no nearer to its end, and is held to the rate. */
 static int take_data(struct transport_state *s, const struct ws_frame *f,
                      struct transport_piece *out)
 {
     struct span body = f->payload;
 
-    out->kind = TRANSPORT_NOTHING;
+    out->kind = f->payload.n > 0 ? TRANSPORT_NOTHING : TRANSPORT_CONTROL;
     if (!f->fin || *s->part) {
         const int r = part_add(s, f->payload);
         if (r != 0 || !f->fin)

@@ -108,8 +108,12 @@ static void visitor_leave(struct visitor *v)
 
 static void visitor_closed(void *arg, enum stream_end why)
 {
+    struct visitor *v = arg;
+
     (void)why;
-    visitor_leave(arg);
+    if (!v->answered)
+        v->home->clients->metrics->web_gone++;
+    visitor_leave(v);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -312,15 +316,6 @@ void visitors_take(struct visitors *home, struct client *c, int fd)
 
 void visitors_end(struct visitors *home)
 {
-    for (struct visitor *v = home->first, *next; v; v = next) {
-        next = v->next;
-        if (!v->answered)
-            visitor_leave(v);
-    }
-}
-
-void visitors_fini(struct visitors *home)
-{
     while (home->first)
         visitor_leave(home->first);
 }
@@ -336,11 +331,6 @@ void visitors_take(struct visitors *home, struct client *c, int fd)
 }
 
 void visitors_end(struct visitors *home)
-{
-    (void)home;
-}
-
-void visitors_fini(struct visitors *home)
 {
     (void)home;
 }

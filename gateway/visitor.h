@@ -34,7 +34,5 @@ struct visitors {
 
 /* A new connection: takes `c`, which has not started, and `fd`. */
 void visitors_take(struct visitors *v, struct client *c, int fd);
-/* Those who have no answer yet are shut. */
+/* All are shut, whatever they wait for. */
 void visitors_end(struct visitors *v);
-/* All are. */
-void visitors_fini(struct visitors *v);

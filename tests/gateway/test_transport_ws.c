@@ -329,6 +329,18 @@ Test(transport_ws, pings_are_held_to_the_rate)
     must_end(PE_RATE_LIMITED, 4012);
 }
 
+Test(transport_ws, so_are_fragments_with_nothing_in_them)
+{
+    ws_bytes_frame(&out, 0x02, "\x93", 1);
+    for (int i = 0; i < 120 + 200; i++)
+        ws_bytes_frame(&out, 0x00, "", 0);
+    feed();
+    cr_assert_eq(c->state, CLIENT_OPEN);
+    ws_bytes_frame(&out, 0x00, "", 0);
+    feed();
+    must_end(PE_RATE_LIMITED, 4012);
+}
+
 Test(transport_ws, a_close_comes_back_with_its_code_and_ends_it)
 {
     static const struct {

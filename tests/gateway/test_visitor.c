@@ -165,6 +165,7 @@ Test(visitor, a_handshake_may_come_byte_by_byte_and_may_end_anywhere)
         cr_assert_eq(rig_read(fd, &byte, 1), 0, "after %zu bytes", i);
         close(fd);
     }
+    cr_assert_eq(rig_metrics()->web_gone, n);
     expect(slow, ACCEPTED);
     cr_assert_eq(rig_metrics()->clients, 1);
     close(slow);
