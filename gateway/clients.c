@@ -199,6 +199,8 @@ void clients_pause(struct clients *all, bool paused)
     if (all->paused == paused)
         return;
     all->paused = paused;
+    if (!paused)
+        drains_restart(all);
     for (uint32_t slot = 0; slot < all->slots.fresh; slot++) {
         struct client *c = clients_find(all, slot);
         if (c)

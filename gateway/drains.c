@@ -74,6 +74,14 @@ void drains_afresh(struct clients *all, struct client *c)
         all->drains.list[all->drains.at[c->slot]].told = false;
 }
 
+void drains_restart(struct clients *all)
+{
+    struct drains *d = &all->drains;
+
+    for (uint32_t i = 0; i < d->n; i++)
+        begin(&d->list[i], all->conn->queued(d->list[i].client->conn), all->awake_ms);
+}
+
 static void tell(struct clients *all, struct drain_watch *w, uint64_t bytes_per_s)
 {
     w->told = bytes_per_s > 0;

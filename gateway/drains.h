@@ -49,6 +49,8 @@ void drains_fini(struct drains *d);
 void drains_wrote(struct clients *all, struct client *c, size_t queued, size_t bytes);
 /* It is no longer served. */
 void drains_forget(struct clients *all, struct client *c);
+/* Time passed that does not count: all windows begin anew. */
+void drains_restart(struct clients *all);
 /* Time has come to all->awake_ms. */
 void drains_step(struct clients *all);
 /* The world knows nothing of it: its session opens. */

@@ -157,3 +157,19 @@ Test(drains, a_client_that_ends_is_watched_no_longer)
     fake_pass(&f, 2000);
     clients_reap(&f.all);
 }
+
+Test(drains, while_nobody_is_read_no_time_counts_and_the_window_begins_anew)
+{
+    struct client *c = fake_connect(&f, 0);
+
+    flow(c, 8, 2100, 2000);
+    clients_pause(&f.all, true);
+    flow(c, 30, 2100, 2000);
+    cr_assert_eq(f.drains, 0);
+    clients_pause(&f.all, false);
+    flow(c, 9, 2100, 2000);
+    cr_assert_eq(f.drains, 0);
+    flow(c, 1, 2100, 2000);
+    cr_assert_eq(f.drains, 1);
+    cr_assert_eq(f.drain_rate, 20000, "and not what left in a time that did not count");
+}
