@@ -201,6 +201,36 @@ Test(e2e_store, a_full_disk_stops_nobody_is_told_and_is_made_up_for)
     TEST_NO_LEAKS();
 }
 
+Test(e2e_store, f01_an_end_on_a_full_disk_comes_by_its_deadline_and_shows_in_the_exit_status)
+{
+    struct shop s;
+    struct raw_client c;
+
+    OPEN_SHOP(&s, true);
+    if (!s.small) {
+        shop_close(&s);
+        return;
+    }
+    shop_fill(&s, 200); /* enough for a file with nobody in it */
+    struct pair pair = pair_start(
+        PROCESS_ARGS("-store", s.store, "-save-every", "0", "-drain-timeout", "1s"), NULL);
+    shop_join(&c, pair.gateway->addr, "alpha");
+    shop_free(&s);
+    shop_fill(&s, 0);
+    process_signal(pair.world, SIGTERM);
+    process_await_exit(pair.world, 1000 + PROCESS_PATIENCE_MS, 1);
+    cr_assert_eq(process_logged(pair.world, "places not stored n=1"), 1u);
+    shop_free(&s);
+    raw_close(&c);
+    process_restart(pair.world);
+    pair_await_link(pair.gateway, 2);
+    must_stand(shop_join(&c, pair.gateway->addr, "alpha"), 8, 0);
+    raw_close(&c);
+    pair_end(&pair);
+    shop_close(&s);
+    TEST_NO_LEAKS();
+}
+
 Test(e2e_store, a_bad_store_ends_the_start_with_one_line_that_names_it)
 {
     static const struct {

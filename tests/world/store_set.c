@@ -15,10 +15,12 @@ static void on_answer(void *arg, const struct store_answer *a)
 {
     struct store_run *r = arg;
 
-    cr_assert_lt(r->n, ARRAY_LEN(r->answers));
-    r->data_n[r->n] = a->data.n;
-    r->answers[r->n] = *a;
-    r->answers[r->n++].data = span_of(NULL, 0);
+    if (r->n < ARRAY_LEN(r->answers)) {
+        r->data_n[r->n] = a->data.n;
+        r->answers[r->n] = *a;
+        r->answers[r->n].data = span_of(NULL, 0);
+    }
+    r->n++;
 }
 
 void store_run_begin(struct store_run *r, const struct store_db_ops *db, void *db_arg,
@@ -75,6 +77,8 @@ const struct store_answer *store_run_load(struct store_run *r, const char *name)
         cr_assert_lt(clock_since(clock_mono(), until), 0, "no answer");
         loop_turn(r->loop, 10 * CLOCK_NS_PER_MS);
     }
+    if (before >= ARRAY_LEN(r->answers))
+        return NULL;
     cr_assert_eq(r->answers[before].ticket.number, ticket.number);
     return &r->answers[before];
 }

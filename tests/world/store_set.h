@@ -17,7 +17,7 @@ struct store_set {
 struct store_run {
     struct loop *loop;
     struct store_worker *worker;
-    struct store_answer answers[64]; /* [n] data is not kept */
+    struct store_answer answers[64]; /* the first of them; data is not kept */
     size_t data_n[64];
     uint32_t n;
 };
@@ -27,7 +27,7 @@ void store_run_begin(struct store_run *r, const struct store_db_ops *db, void *d
                      int64_t delay_ns, uint32_t pending_max);
 void store_run_end(struct store_run *r);
 void store_run_save(struct store_run *r, const char *name, double x);
-/* Asks, and turns the loop until the answer is there. */
+/* Asks, and turns the loop until the answer is there. NULL: it came, and was not kept. */
 const struct store_answer *store_run_load(struct store_run *r, const char *name);
 /* Until all that was taken is stored. */
 void store_run_settle(struct store_run *r);

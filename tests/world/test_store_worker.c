@@ -232,3 +232,26 @@ Test(store_worker, ending_it_with_answers_under_way_leaks_nothing)
     store_run_end(&r);
     TEST_NO_LEAKS();
 }
+
+Test(store_worker, so_many_loads_may_be_open_and_no_more)
+{
+    struct store_run r;
+    uint32_t asked = 0;
+    memset(&ledger, 0, sizeof(ledger));
+    store_run_begin(&r, &ledger_ops, &ledger, 0, 100);
+    while (asked < STORE_ANSWERS) /* the ring may be full for a moment */
+        asked += store_worker_ops.load(r.worker, (struct store_ticket){{0}, asked},
+                                       span_text("alpha")) == 0;
+    cr_assert_eq(store_worker_ops.load(r.worker, (struct store_ticket){{0}, 0}, span_text("beta")),
+                 E_FULL);
+    for (int i = 0; r.n < STORE_ANSWERS; i++) {
+        uint32_t before = r.n;
+        cr_assert_lt(i, 20000, "not all are answered");
+        loop_turn(r.loop, 10 * CLOCK_NS_PER_MS);
+        cr_assert_leq(r.n - before, 1024, "a tick may run between handfuls");
+    }
+    cr_assert_null(store_run_load(&r, "beta"));
+    cr_assert_eq(r.n, STORE_ANSWERS + 1, "it is answered again");
+    store_run_end(&r);
+    TEST_NO_LEAKS();
+}
