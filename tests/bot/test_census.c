@@ -209,3 +209,19 @@ Test(census, the_strip_finds_what_looking_at_all_finds)
     census_fini(&c);
     TEST_NO_LEAKS();
 }
+
+Test(census, as_many_may_be_unknown_as_the_server_says_it_hides)
+{
+    struct scene s;
+    begin(&s);
+    cr_assert_eq(check(&s, 0), 1, "one is in sight and unknown");
+    s.view.hidden = 1;
+    cr_assert_eq(check(&s, 0), 0);
+    s.third.y = -RADIUS; /* in sight too */
+    cr_assert_eq(check(&s, 0), 1, "two unknown, one hidden");
+    s.view.hidden = 2;
+    cr_assert_eq(check(&s, 0), 0);
+    view_fini(&s.view);
+    census_fini(&s.census);
+    TEST_NO_LEAKS();
+}
