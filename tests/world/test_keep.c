@@ -3,11 +3,13 @@
  */
 #include "tests/leak.h"
 #include "tests/world/alloc_count.h"
+#include "tests/world/plain_map.h"
 #include "tests/world/shelf.h"
 
 #include "world/command/keep.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static struct shelf shelf;
 
@@ -238,6 +240,37 @@ Test(keep, a_place_that_is_none_any_more_is_a_spawn)
         cr_assert_eq(m->enter_resp.y, 0);
     }
     rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
+static const char *const cellar_rows[] = {"....####", "........", "........"};
+
+Test(keep, a_place_in_another_scene_is_one_too_unless_it_is_blocked_or_a_third_is_asked_for)
+{
+    struct world_config c = rig_config();
+    struct map cellar = plain_map("cellar", cellar_rows, ARRAY_LEN(cellar_rows));
+    struct rig *r = rig_create_kept(&c, &cellar, 1, (struct store_door){&shelf_ops, &shelf});
+    memset(&shelf, 0, sizeof(shelf));
+    shelf.rig = r;
+    r->patient = true;
+    shelf_put(&shelf, "alpha", "cellar", 2.5, 0.5, 0.25);
+    const struct message *m = enter_at(r, "alpha", NULL);
+    cr_assert(span_equal(m->enter_resp.scene, span_text("cellar")));
+    cr_assert_eq(m->enter_resp.x, 2.5);
+    shelf_put(&shelf, "beta", "cellar", 5.5, 0.5, 0);
+    m = enter_at(r, "beta", NULL);
+    cr_assert(span_equal(m->enter_resp.scene, span_text("open")), "a wall stands there now");
+    cr_assert_eq(m->enter_resp.x, 16);
+    shelf_put(&shelf, "gamma", "cellar", 1.5, 1.5, 0);
+    m = enter_at(r, "gamma", "open");
+    cr_assert(span_equal(m->enter_resp.scene, span_text("open")));
+    cr_assert_eq(m->enter_resp.x, 24);
+    rig_close(r, 0);
+    const struct store_character *saved = shelf_find(&shelf, "alpha");
+    cr_assert(span_equal(span_of(saved->scene, saved->scene_len), span_text("cellar")));
+    cr_assert_eq(saved->dir, 0.25);
+    rig_destroy(r);
+    map_fini(&cellar);
     TEST_NO_LEAKS();
 }
 
