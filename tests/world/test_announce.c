@@ -107,8 +107,8 @@ Test(announce, a_text_is_up_to_512_bytes_of_utf8_without_control_characters)
                                       "\xc3",
                                       "\xed\xa0\x80",
                                       "a\tb",
-                                      "\xe2\x80\xae"
-                                      "a"};
+                                      ("\xe2\x80\xae"
+                                       "a")};
     struct announce a;
     char text[PROTO_SAY_MAX + 2];
 
