@@ -49,9 +49,12 @@ int soft_create(const struct soft_rules *rules, const struct scenes *scenes, uin
     s->cap = cap;
     s->by_look = rules->refresh > 1 || rules->max > 0;
     number_parts(s);
-    s->bodies = calloc(cap, sizeof(*s->bodies));
-    if (!s->bodies || soft_list_init(s, max_pairs) != 0 || fields_create(s, scenes) != 0 ||
-        soft_work_create(s, &s->work) != 0) {
+    s->bodies = aligned_alloc(_Alignof(struct soft_body), cap * sizeof(*s->bodies));
+    s->settled = calloc(cap, sizeof(*s->settled));
+    if (s->bodies)
+        memset(s->bodies, 0, cap * sizeof(*s->bodies));
+    if (!s->bodies || !s->settled || soft_list_init(s, max_pairs) != 0 ||
+        fields_create(s, scenes) != 0 || soft_work_create(s, &s->work) != 0) {
         soft_destroy(s);
         return E_NOMEM;
     }
@@ -68,6 +71,7 @@ void soft_destroy(struct soft *s)
     soft_work_destroy(s->work);
     soft_list_fini(s);
     free(s->bodies);
+    free(s->settled);
     free(s);
 }
 
@@ -118,6 +122,7 @@ void soft_forget(struct soft *s, uint32_t viewer)
 
 void soft_hold(struct soft *s, uint32_t viewer)
 {
+    soft_work_note(s, viewer);
     s->viewers[viewer].flags |= SOFT_HELD;
     s->holds++;
 }
@@ -171,6 +176,8 @@ void soft_drain(struct world *w, uint32_t viewer, uint32_t bytes_per_tick)
         return;
     if (bytes_per_tick > 0 && bytes_per_tick < SOFT_BYTES_MIN)
         bytes_per_tick = SOFT_BYTES_MIN;
+    if (bytes_per_tick > 0)
+        soft_work_note(s, viewer);
     s->viewers[viewer].drain = bytes_per_tick;
 }
 
@@ -226,6 +233,8 @@ static void note_changes(struct world *w)
             if (fresh || w->tick - b->tick > w->config.update_interval + 1)
                 b->run = w->tick;
             b->tick = w->tick;
+            b->tell = fresh ? 0 : ev->tell;
+            b->tail = wire_tail(&w->entities.told[ev->who.slot].wire, b->tell);
         }
     }
 }
@@ -292,13 +301,17 @@ static void run_viewer(struct world *w, uint32_t viewer)
     struct soft_work *k = s->work;
     struct soft_viewer *v = &s->viewers[viewer];
     const struct entities *e = &w->entities;
+    bool budget = s->rules.viewer_bytes > 0 || v->drain > 0;
 
-    k->n_gone = k->n_added = k->n_far = k->n_records = 0;
+    k->n_gone = k->n_added = k->n_far = k->n_records = k->n_shared = 0;
     k->found = false;
     soft_find(w, viewer);
-    soft_due(w, viewer, s->rules.viewer_bytes > 0 || v->drain > 0);
+    soft_due(w, viewer, budget);
     v->flags &= (uint8_t)~SOFT_ALL;
+    if (!budget && s->rules.every[0] == 1)
+        v->flags |= SOFT_LAZY;
     soft_tell(w, viewer);
+    v->order = s->seat_now;
     v->x = e->x[viewer];
     v->y = e->y[viewer];
     v->scene = e->scene[viewer];
@@ -310,9 +323,11 @@ void soft_tick(struct world *w)
 
     begin(w);
     for (uint32_t i = 0; i < s->n_seats; i++) {
+        s->seat_now = i;
         if (!(s->viewers[s->seat[i]].flags & SOFT_HELD))
             run_viewer(w, s->seat[i]);
     }
+    s->tick = w->tick;
     s->n_capped = 0;
     s->hidden = 0;
     for (uint32_t i = 0; s->rules.max > 0 && i < s->n_seats; i++) {

@@ -17,6 +17,10 @@
  *             SOFT_SLACK ticks nobody can overtake any more, so the worst wait is that, and the
  *             ticks that one round of all who wait takes.
  *
+ * Where all of a nearest tier are told at every tick and no bytes are counted, what a viewer was
+ * told of them is what was told to all in the tick before: nothing is kept of it, one tail serves
+ * all, and a turn is a distance and a copy. That is most of what a crowd costs.
+ *
  * What was weighed: phases by the subject, the same for all its viewers, would make looking up and
  * telling one pass, but then a viewer's turns carry what chance gave them. A cursor over the ids
  * shares evenly without phases, but newcomers ahead of it make the rest late.
@@ -29,6 +33,7 @@
 
 #include "common/arena.h"
 #include "common/base.h"
+#include "proto/aoi_move.h"
 #include "world/state/entity.h"
 #include "world/state/scenes.h"
 
@@ -71,12 +76,25 @@ struct soft_told {
     uint8_t dir, speed;
 };
 
-/* What a turn needs to know of an entity, side by side. */
+/* What a turn needs to know of an entity, in one line of the cache. */
 struct soft_body {
-    double x, y;             /* of this tick */
-    struct entity_wire wire; /* as it is told in this tick */
-    uint32_t tick, run; /* of its last change; of the first of those that came one upon the other */
+    _Alignas(64) double x;
+    double y;                  /* of this tick, both */
+    struct entity_wire wire;   /* as it is told in this tick */
+    uint32_t tick;             /* of its last change */
+    struct aoi_move_tail tail; /* of that change, for all who were told what was so before */
+    uint32_t run;              /* tick of the first of the changes that came one upon the other */
+    uint32_t settled;          /* tick in which one was shown it, so that it changed after all, */
+    uint32_t settled_by;       /* the place of that one among the viewers, */
+    uint8_t tell;              /* of that tail; 0: there is none */
     uint8_t scene;
+};
+
+/* What viewers were told of an entity until it was settled in the middle of a tick: those before
+ * the one who was shown it hear of it in the next tick. It may be settled again in that. */
+struct soft_settled {
+    struct entity_wire before, before_that;
+    uint32_t last, last_by; /* tick of the time before, and who was shown it then */
 };
 
 struct soft_viewer;
@@ -108,6 +126,9 @@ struct soft {
     uint32_t n_seats;
     uint32_t global[SOFT_PARTS_MAX];               /* pairs of each part, of all viewers */
     struct soft_body *bodies;                      /* [cap] by slot */
+    struct soft_settled *settled;                  /* [cap] by slot */
+    uint32_t tick;                                 /* the last one */
+    uint32_t seat_now;                             /* of the viewer at hand */
     struct soft_field *fields[SOFT_TIERS_MAX + 1]; /* index of a tier's turn; last: of all */
     struct soft_work *work;
 

@@ -43,6 +43,8 @@ struct turn {
     double x, y; /* of the viewer */
     uint8_t scene;
     bool budget; /* not all may go in this tick */
+    bool lazy;   /* of part 0 it was told what all were told */
+    uint32_t order;
 };
 
 /* Its next turn: in the tier it stands in; elsewhere in it, where this turn carries more than its
@@ -132,6 +134,53 @@ static inline void compare(const struct turn *t, uint32_t place, uint32_t slot, 
     k->n_records++;
 }
 
+/* What this viewer was told of one who was settled behind its back; NULL: it was not. */
+static inline const struct entity_wire *missed_of(const struct turn *t, uint32_t slot,
+                                                  const struct soft_body *b)
+{
+    const struct soft_settled *c = &t->s->settled[slot];
+    uint32_t tick = t->w->tick;
+
+    if (b->settled + 1 < tick)
+        return NULL;
+    if (b->settled + 1 == tick)
+        return t->order < b->settled_by ? &c->before : NULL;
+    return c->last + 1 == tick && t->order < c->last_by ? &c->before_that : NULL;
+}
+
+/* One of whom this viewer was told in the last tick what all were told. */
+static inline void due_lazy(const struct turn *t, uint32_t place, uint32_t slot, uint32_t tier,
+                            double d2)
+{
+    struct soft *s = t->s;
+    struct soft_work *k = t->k;
+    const struct soft_body *b = &s->bodies[slot];
+    struct soft_told *told = &s->told[t->at + place];
+    const struct entity_wire *missed = missed_of(t, slot, b), *wire = missed ? missed : &b->wire;
+    bool changed = b->tick == t->w->tick && b->tell != 0;
+
+    if (!missed && !(changed && (b->tell & EVENT_TELL_FAR))) {
+        if (changed)
+            k->records[k->n_records++] =
+                (struct soft_record){.place = place, .slot = slot, .goes = true};
+        k->n_shared += changed;
+        if (tier == 0)
+            return;
+    }
+    *told = (struct soft_told){.qx = wire->qx,
+                               .qy = wire->qy,
+                               .since = missed ? 0 : t->w->tick,
+                               .gen = told->gen,
+                               .dir = wire->dir,
+                               .speed = wire->speed};
+    next_turn(t, place, tier);
+    if (missed) {
+        compare(t, place, slot, false, tier, d2);
+    } else if (changed && (b->tell & EVENT_TELL_FAR)) {
+        k->far[k->n_far++] = s->keys[t->at + place];
+    }
+}
+
 static inline void due(const struct turn *t, uint32_t place)
 {
     struct soft *s = t->s;
@@ -147,6 +196,10 @@ static inline void due(const struct turn *t, uint32_t place)
         return;
     }
     tier = soft_work_tier(s, d2);
+    if (t->lazy && s->part[at] == 0) {
+        due_lazy(t, place, slot, tier, d2);
+        return;
+    }
     next_turn(t, place, tier);
     compare(t, place, slot, waited, tier, d2);
 }
@@ -190,6 +243,8 @@ void soft_due(struct world *w, uint32_t viewer, bool budget)
         .y = w->entities.y[viewer],
         .scene = w->entities.scene[viewer],
         .budget = budget,
+        .lazy = (v->flags & SOFT_LAZY) != 0,
+        .order = v->order,
     };
     uint32_t n = collect(s, v, s->work->places);
 

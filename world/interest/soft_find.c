@@ -33,7 +33,7 @@ static bool take(struct world *w, uint32_t viewer, uint32_t slot, uint32_t tier)
         s->full = true;
         return false;
     }
-    soft_list_turn(s, viewer, place, tier);
+    soft_list_bits(s, viewer, slot, tier); /* its turn is now: it will find that all is told */
     soft_work_settle(w, slot);
     soft_work_told(w, viewer, place);
     s->work->added[s->work->n_added++] = key;
@@ -257,7 +257,7 @@ static bool take_many(struct world *w, uint32_t viewer, uint32_t n)
 
         if (s->keys[v->at + i] != k->added[at] || s->part[v->at + i] == SOFT_HOLE)
             continue;
-        soft_list_turn(s, viewer, i,
+        soft_list_bits(s, viewer, slot,
                        soft_work_tier(s, soft_work_distance2(&w->entities, viewer, slot)));
         soft_work_settle(w, slot);
         soft_work_told(w, viewer, i);

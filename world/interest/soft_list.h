@@ -27,7 +27,8 @@ enum soft_flag {
     SOFT_VIEWER = 1,
     SOFT_HELD = 2, /* told nothing: its client does not drain */
     SOFT_LOOK = 4, /* its next tick looks at all who are around */
-    SOFT_ALL = 8   /* and tells all that is not as it was told */
+    SOFT_ALL = 8,  /* and tells all that is not as it was told */
+    SOFT_LAZY = 16 /* what it was told of part 0 is not noted: it is what all were told */
 };
 
 struct soft_viewer {
@@ -39,6 +40,7 @@ struct soft_viewer {
     uint8_t scene; /* where it stood at the last tick */
     uint8_t n_always;
     uint32_t seat;
+    uint32_t order;                   /* its place among the viewers in the last tick */
     uint32_t hidden, hidden_told;     /* in sight but not told; as its client knows it */
     uint32_t drain;                   /* bytes a tick; 0: all */
     int64_t credit;                   /* bytes */

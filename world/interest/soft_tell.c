@@ -168,6 +168,10 @@ static uint64_t put_records(struct world *w, uint32_t viewer)
 
         if (!r->goes)
             continue;
+        if (r->tell == 0) {
+            batch_records_put(&out, id, &b->tail);
+            continue;
+        }
         tail = wire_tail(&b->wire, r->tell);
         bytes += varint_bytes((uint64_t)(id - out.previous) << 2) + tail.len;
         ages_add(&w->ages, r->tier, age_of(w->tick, b, told, r), 1);
@@ -180,6 +184,8 @@ static uint64_t put_records(struct world *w, uint32_t viewer)
         batch_records_put(&out, id, &tail);
     }
     batch_records_end(&out);
+    if (k->n_shared > 0)
+        ages_add(&w->ages, 0, 0, k->n_shared);
     w->metrics.aoi_moves += out.n;
     return bytes > 0 ? bytes + HEAD_BYTES : 0;
 }

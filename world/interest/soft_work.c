@@ -77,12 +77,45 @@ void soft_work_sort(struct soft_work *k, uint64_t *keys, uint32_t n)
 
 void soft_work_settle(struct world *w, uint32_t slot)
 {
-    struct soft_body *b = &w->sight.soft->bodies[slot];
+    struct soft *s = w->sight.soft;
+    struct soft_body *b = &s->bodies[slot];
+    struct soft_settled *c = &s->settled[slot];
 
     if (!wire_settle(w, slot))
         return;
+    c->before_that = c->before;
+    c->last = b->settled;
+    c->last_by = b->settled_by;
+    c->before = b->wire;
     b->wire = w->entities.told[slot].wire;
-    b->tick = w->tick;
+    b->tell = wire_changes(&c->before, &b->wire);
+    b->tail = wire_tail(&b->wire, b->tell);
+    b->tick = b->settled = w->tick;
+    b->settled_by = s->seat_now;
+}
+
+void soft_work_note(struct soft *s, uint32_t viewer)
+{
+    struct soft_viewer *v = &s->viewers[viewer];
+
+    for (uint32_t i = 0; i < v->span && (v->flags & SOFT_LAZY); i++) {
+        uint32_t slot = known_slot(s->keys[v->at + i]);
+        const struct soft_body *b = &s->bodies[slot];
+        bool missed = b->settled == s->tick && v->order < b->settled_by;
+        const struct entity_wire *wire = missed ? &s->settled[slot].before : &b->wire;
+
+        if (s->part[v->at + i] != 0)
+            continue;
+        s->told[v->at + i] = (struct soft_told){
+            .qx = wire->qx,
+            .qy = wire->qy,
+            .since = missed ? 0 : s->tick,
+            .gen = s->told[v->at + i].gen,
+            .dir = wire->dir,
+            .speed = wire->speed,
+        };
+    }
+    v->flags &= (uint8_t)~SOFT_LAZY;
 }
 
 void soft_work_told(struct world *w, uint32_t viewer, uint32_t place)

@@ -14,7 +14,7 @@ struct soft_record {
     uint32_t place, slot;
     uint32_t since;    /* tick from which on it waits */
     uint32_t deadline; /* since, and the slack of its distance */
-    uint8_t tell;      /* EVENT_TELL_* */
+    uint8_t tell;      /* EVENT_TELL_*; 0: the tail that all get */
     uint8_t tier;
     uint8_t bytes; /* at most */
     bool goes;
@@ -43,7 +43,8 @@ struct soft_work {
     uint64_t *far;               /* [cap] keys of those who are told by remove and add */
     struct soft_record *records; /* [cap] ascending by id */
     uint32_t n_gone, n_added, n_far, n_records;
-    bool found; /* who is in sight was looked up as a whole */
+    uint32_t n_shared; /* records of the tails that all get */
+    bool found;        /* who is in sight was looked up as a whole */
 
     uint32_t *places; /* [cap] of those whose turn it is */
     uint32_t *hits;   /* [cap] slots */
@@ -78,6 +79,8 @@ static inline double soft_work_distance2(const struct entities *e, uint32_t a, u
 
 /* Note that the viewer is told by an add what the wire says of the entity. */
 void soft_work_told(struct world *w, uint32_t viewer, uint32_t place);
+/* Note what a viewer was told of those of whom that is not noted; between two ticks. */
+void soft_work_note(struct soft *s, uint32_t viewer);
 /* A small change that waits is told from now on: since somebody is told of the entity by an add,
  * which is exact. */
 void soft_work_settle(struct world *w, uint32_t slot);
