@@ -273,7 +273,6 @@ static void begin(struct world *w)
     struct soft *s = w->sight.soft;
     struct soft_work *k = s->work;
 
-    memset(k->turn, 0, sizeof(k->turn));
     k->n_due = 0;
     for (uint32_t t = 0; t < s->rules.n_tiers; t++) {
         uint32_t every = s->rules.every[t], phase = w->tick % every;
@@ -284,8 +283,6 @@ static void begin(struct world *w)
     }
     k->due[k->n_due++] = SOFT_NOW;
     k->due[k->n_due++] = SOFT_WAIT;
-    for (uint32_t i = 0; i < k->n_due; i++)
-        k->turn[k->due[i]] = true;
     note_changes(w);
     note_bodies(w);
     note_dying(w);

@@ -8,27 +8,31 @@
 
 #include "world/interest/wire.h"
 
+#include <math.h>
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-#define AHEAD 12 /* turns whose memory is brought in advance */
+#define AHEAD 8 /* turns whose memory is brought in advance */
 
-/* Bits for those of sixteen parts whose turn it is. */
-static inline uint32_t due_sixteen(const struct soft_work *k, const uint8_t *part)
+/* Bits for those of sixteen parts that are one of `due` [n]. */
+static inline uint32_t due_sixteen(const uint8_t *part, const uint8_t *due, uint32_t n)
 {
 #ifdef __SSE2__
     __m128i parts = _mm_loadu_si128((const __m128i *)(const void *)part), found;
 
-    found = _mm_cmpeq_epi8(parts, _mm_set1_epi8((char)k->due[0]));
-    for (uint32_t i = 1; i < k->n_due; i++)
-        found = _mm_or_si128(found, _mm_cmpeq_epi8(parts, _mm_set1_epi8((char)k->due[i])));
+    found = _mm_cmpeq_epi8(parts, _mm_set1_epi8((char)due[0]));
+    for (uint32_t i = 1; i < n; i++)
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(parts, _mm_set1_epi8((char)due[i])));
     return (uint32_t)_mm_movemask_epi8(found);
 #else
     uint32_t bits = 0;
 
-    for (uint32_t i = 0; i < 16; i++)
-        bits |= (uint32_t)k->turn[part[i]] << i;
+    for (uint32_t i = 0; i < 16; i++) {
+        for (uint32_t k = 0; k < n; k++)
+            bits |= (uint32_t)(part[i] == due[k]) << i;
+    }
     return bits;
 #endif
 }
@@ -163,13 +167,12 @@ static inline void due_lazy(const struct turn *t, uint32_t place, uint32_t slot,
         if (changed)
             k->records[k->n_records++] =
                 (struct soft_record){.place = place, .slot = slot, .goes = true};
-        k->n_shared += changed;
         if (tier == 0)
             return;
     }
     *told = (struct soft_told){.qx = wire->qx,
                                .qy = wire->qy,
-                               .since = missed ? 0 : t->w->tick,
+                               .since = t->w->tick - (missed != NULL),
                                .gen = told->gen,
                                .dir = wire->dir,
                                .speed = wire->speed};
@@ -204,21 +207,30 @@ static inline void due(const struct turn *t, uint32_t place)
     compare(t, place, slot, waited, tier, d2);
 }
 
-/* The places of those whose turn it is. */
-static uint32_t collect(const struct soft *s, const struct soft_viewer *v, uint32_t *out)
+/* --- a viewer's turns ------------------------------------------------------------------------ */
+
+/* The places of all. */
+static uint32_t collect_all(const struct soft *s, const struct soft_viewer *v, uint32_t *out)
 {
     const uint8_t *part = s->part + v->at;
     uint32_t n = 0;
 
-    if (v->flags & SOFT_ALL) {
-        for (uint32_t i = 0; i < v->span; i++) {
-            out[n] = i;
-            n += part[i] != SOFT_HOLE;
-        }
-        return n;
+    for (uint32_t i = 0; i < v->span; i++) {
+        out[n] = i;
+        n += part[i] != SOFT_HOLE;
     }
+    return n;
+}
+
+/* The places whose part is one of `due` [n_due]. */
+static uint32_t collect(const struct soft *s, const struct soft_viewer *v, const uint8_t *due,
+                        uint32_t n_due, uint32_t *out)
+{
+    const uint8_t *part = s->part + v->at;
+    uint32_t n = 0;
+
     for (uint32_t i = 0; i < v->span; i += 16) {
-        uint32_t bits = due_sixteen(s->work, part + i);
+        uint32_t bits = due_sixteen(part + i, due, n_due);
 
         if (v->span - i < 16)
             bits &= (1u << (v->span - i)) - 1;
@@ -228,15 +240,71 @@ static uint32_t collect(const struct soft *s, const struct soft_viewer *v, uint3
     return n;
 }
 
+/* Those of part 0 [n] of whom the viewer was told what all were told: who stays near and changed is
+ * told by the tail that all get. The others' places go to `odd`, ascending; returns how many. No
+ * branch depends on who it is. */
+static uint32_t near_turns(const struct turn *t, const uint32_t *places, uint32_t n, uint32_t *odd)
+{
+    const struct soft *s = t->s;
+    const uint64_t *keys = s->keys + t->at;
+    const double stay2 = s->rules.n_tiers > 1 ? t->k->radius2[0]
+                         : s->by_look         ? (double)INFINITY
+                                              : t->k->keep2;
+    const uint32_t tick = t->w->tick;
+    struct soft_shared *shared = t->k->shared;
+    uint32_t n_odd = 0, n_shared = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t place = places[i], slot = known_slot(keys[place]);
+        const struct soft_body *b = &s->bodies[slot];
+        double dx = b->x - t->x, dy = b->y - t->y;
+        bool changed = (b->tick == tick) & (b->tell != 0);
+        bool stays = (dx * dx + dy * dy <= stay2) & (b->scene == t->scene) &
+                     (b->settled + 1 < tick) & !(changed & ((b->tell & EVENT_TELL_FAR) != 0));
+
+        if (i + 2 * AHEAD < n)
+            __builtin_prefetch(&keys[places[i + 2 * AHEAD]]);
+        if (i + AHEAD < n)
+            __builtin_prefetch(&s->bodies[known_slot(keys[places[i + AHEAD]])]);
+        shared[n_shared] = (struct soft_shared){place, slot};
+        n_shared += stays & changed;
+        odd[n_odd] = place;
+        n_odd += !stays;
+    }
+    t->k->n_shared = n_shared;
+    return n_odd;
+}
+
+/* One by one, in the order of two lists. */
+static void other_turns(const struct turn *t, const uint32_t *a, uint32_t n_a, const uint32_t *b,
+                        uint32_t n_b)
+{
+    const struct soft *s = t->s;
+    uint32_t i = 0, j = 0;
+
+    while (i < n_a || j < n_b) {
+        if (i + 2 * AHEAD < n_a) { /* too far apart for the processor to guess */
+            __builtin_prefetch(&s->keys[t->at + a[i + 2 * AHEAD]]);
+            __builtin_prefetch(&s->told[t->at + a[i + 2 * AHEAD]], 1);
+        }
+        if (i + AHEAD < n_a)
+            __builtin_prefetch(&s->bodies[known_slot(s->keys[t->at + a[i + AHEAD]])]);
+        if (j == n_b || (i < n_a && a[i] < b[j]))
+            due(t, a[i++]);
+        else
+            due(t, b[j++]);
+    }
+}
+
 void soft_due(struct world *w, uint32_t viewer, bool budget)
 {
     struct soft *s = w->sight.soft;
+    struct soft_work *k = s->work;
     const struct soft_viewer *v = &s->viewers[viewer];
-    const uint32_t *places = s->work->places;
     struct turn t = {
         .w = w,
         .s = s,
-        .k = s->work,
+        .k = k,
         .viewer = viewer,
         .at = v->at,
         .x = w->entities.x[viewer],
@@ -246,13 +314,16 @@ void soft_due(struct world *w, uint32_t viewer, bool budget)
         .lazy = (v->flags & SOFT_LAZY) != 0,
         .order = v->order,
     };
-    uint32_t n = collect(s, v, s->work->places);
+    uint32_t n, n_odd = 0;
 
-    for (uint32_t i = 0; i < n; i++) {
-        if (i + AHEAD < n) { /* they lie far apart, too far for the processor to guess */
-            __builtin_prefetch(&s->keys[v->at + places[i + AHEAD]]);
-            __builtin_prefetch(&s->told[v->at + places[i + AHEAD]], 1);
-        }
-        due(&t, places[i]);
+    if (v->flags & SOFT_ALL) {
+        n = collect_all(s, v, k->places);
+    } else if (t.lazy) { /* due[0] is part 0 */
+        n = collect(s, v, k->due, 1, k->places);
+        n_odd = near_turns(&t, k->places, n, k->odd);
+        n = collect(s, v, k->due + 1, k->n_due - 1, k->places);
+    } else {
+        n = collect(s, v, k->due, k->n_due, k->places);
     }
+    other_turns(&t, k->places, n, k->odd, n_odd);
 }

@@ -149,39 +149,48 @@ static inline uint32_t age_of(uint32_t tick, const struct soft_body *b,
     return tick - (b->run > first ? b->run : first);
 }
 
-/* Returns the bytes of the records. */
-static uint64_t put_records(struct world *w, uint32_t viewer)
+/* A record of the viewer's own. Returns its bytes. */
+static uint64_t put_record(struct world *w, struct batch_records *out, uint64_t at,
+                           const struct soft_record *r)
 {
     struct soft *s = w->sight.soft;
-    struct soft_work *k = s->work;
-    struct batch_records out = {.w = w};
-    const uint64_t at = s->viewers[viewer].at;
-    uint64_t bytes = 0;
+    const struct soft_body *b = &s->bodies[r->slot];
+    struct soft_told *told = &s->told[at + r->place];
+    struct aoi_move_tail tail = r->tell ? wire_tail(&b->wire, r->tell) : b->tail;
+    uint32_t id = known_id(s->keys[at + r->place]);
+    uint64_t bytes = varint_bytes((uint64_t)(id - out->previous) << 2) + tail.len;
 
-    batch_records_begin(&out, k->n_records);
-    for (uint32_t i = 0; i < k->n_records; i++) {
-        const struct soft_record *r = &k->records[i];
-        const struct soft_body *b = &s->bodies[r->slot];
-        struct soft_told *told = &s->told[at + r->place];
-        uint32_t id = known_id(s->keys[at + r->place]);
-        struct aoi_move_tail tail;
-
-        if (!r->goes)
-            continue;
-        if (r->tell == 0) {
-            batch_records_put(&out, id, &b->tail);
-            continue;
-        }
-        tail = wire_tail(&b->wire, r->tell);
-        bytes += varint_bytes((uint64_t)(id - out.previous) << 2) + tail.len;
-        ages_add(&w->ages, r->tier, age_of(w->tick, b, told, r), 1);
+    ages_add(&w->ages, r->tier, r->tell ? age_of(w->tick, b, told, r) : 0, 1);
+    if (r->tell)
         *told = (struct soft_told){.qx = b->wire.qx,
                                    .qy = b->wire.qy,
                                    .since = w->tick,
                                    .gen = told->gen,
                                    .dir = b->wire.dir,
                                    .speed = b->wire.speed};
-        batch_records_put(&out, id, &tail);
+    batch_records_put(out, id, &tail);
+    return bytes;
+}
+
+/* Returns the bytes of the viewer's own records, if any. */
+static uint64_t put_records(struct world *w, uint32_t viewer)
+{
+    struct soft *s = w->sight.soft;
+    const struct soft_work *k = s->work;
+    struct batch_records out = {.w = w};
+    const uint64_t at = s->viewers[viewer].at;
+    uint64_t bytes = 0;
+    uint32_t j = 0;
+
+    batch_records_begin(&out, k->n_records + k->n_shared);
+    for (uint32_t i = 0; i <= k->n_records; i++) {
+        uint32_t until = i < k->n_records ? k->records[i].place : UINT32_MAX;
+
+        for (; j < k->n_shared && k->shared[j].place < until; j++)
+            batch_records_put(&out, known_id(s->keys[at + k->shared[j].place]),
+                              &s->bodies[k->shared[j].slot].tail);
+        if (i < k->n_records && k->records[i].goes)
+            bytes += put_record(w, &out, at, &k->records[i]);
     }
     batch_records_end(&out);
     if (k->n_shared > 0)
@@ -224,7 +233,7 @@ void soft_tell(struct world *w, uint32_t viewer)
     if (budget > 0)
         choose_within(w, viewer, budget);
     join_far(k);
-    if (k->n_gone + k->n_added + k->n_records == 0 && v->hidden == v->hidden_told)
+    if (k->n_gone + k->n_added + k->n_records + k->n_shared == 0 && v->hidden == v->hidden_told)
         return;
     outbox_begin(&w->outbox, route->link, route->sid);
     if (k->n_gone > 0)

@@ -33,12 +33,14 @@ int soft_work_create(const struct soft *s, struct soft_work **out)
     k->far = malloc(cap * sizeof(*k->far));
     k->records = malloc(cap * sizeof(*k->records));
     k->places = malloc(cap * sizeof(*k->places));
+    k->odd = malloc(cap * sizeof(*k->odd));
+    k->shared = malloc(cap * sizeof(*k->shared));
     k->hits = malloc((cap + 1) * sizeof(*k->hits));
     k->mark = calloc(cap, sizeof(*k->mark));
     k->choices = malloc(2 * cap * sizeof(*k->choices));
     k->ranks = malloc(2 * cap * sizeof(*k->ranks));
-    if (!k->dying || !k->gone || !k->added || !k->far || !k->records || !k->places || !k->hits ||
-        !k->mark || !k->choices || !k->ranks) {
+    if (!k->dying || !k->gone || !k->added || !k->far || !k->records || !k->places || !k->odd ||
+        !k->shared || !k->hits || !k->mark || !k->choices || !k->ranks) {
         soft_work_destroy(k);
         return E_NOMEM;
     }
@@ -56,6 +58,8 @@ void soft_work_destroy(struct soft_work *k)
     free(k->far);
     free(k->records);
     free(k->places);
+    free(k->odd);
+    free(k->shared);
     free(k->hits);
     free(k->mark);
     free(k->choices);
@@ -109,7 +113,7 @@ void soft_work_note(struct soft *s, uint32_t viewer)
         s->told[v->at + i] = (struct soft_told){
             .qx = wire->qx,
             .qy = wire->qy,
-            .since = missed ? 0 : s->tick,
+            .since = s->tick, /* its change is of that tick: it is looked at */
             .gen = s->told[v->at + i].gen,
             .dir = wire->dir,
             .speed = wire->speed,

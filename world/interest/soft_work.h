@@ -20,6 +20,11 @@ struct soft_record {
     bool goes;
 };
 
+/* Somebody of whom it is told by the tail that all get. */
+struct soft_shared {
+    uint32_t place, slot;
+};
+
 /* Somebody in sight who may be kept. */
 struct soft_choice {
     uint32_t slot;
@@ -29,7 +34,6 @@ struct soft_choice {
 
 struct soft_work {
     /* Of the tick. */
-    bool turn[256]; /* by part */
     uint8_t due[SOFT_TIERS_MAX + 2];
     uint32_t n_due;   /* parts in it */
     uint64_t *dying;  /* [n_dying] keys of who ended, ascending */
@@ -43,12 +47,13 @@ struct soft_work {
     uint64_t *far;               /* [cap] keys of those who are told by remove and add */
     struct soft_record *records; /* [cap] ascending by id */
     uint32_t n_gone, n_added, n_far, n_records;
-    uint32_t n_shared; /* records of the tails that all get */
-    bool found;        /* who is in sight was looked up as a whole */
+    struct soft_shared *shared; /* [cap] ascending */
+    uint32_t n_shared;
+    bool found; /* who is in sight was looked up as a whole */
 
-    uint32_t *places; /* [cap] of those whose turn it is */
-    uint32_t *hits;   /* [cap] slots */
-    uint32_t *mark;   /* [cap] by slot: mark_now where the viewer at hand knows it */
+    uint32_t *places, *odd; /* [cap] of those whose turn it is */
+    uint32_t *hits;         /* [cap] slots */
+    uint32_t *mark;         /* [cap] by slot: mark_now where the viewer at hand knows it */
     uint32_t mark_now;
     struct soft_choice *choices; /* [2 * cap] */
     uint64_t *ranks;             /* [2 * cap] distance << 32 | choice */
