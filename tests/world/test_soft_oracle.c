@@ -1,6 +1,7 @@
 /* tests/world/test_soft_oracle.c: soft sight against brute force, in random worlds.
  * Tiers, refresh, caps, budgets, hysteresis, thresholds, pauses and gateways come together as
- * chance has it. AEGIS_SOFT_WORLDS says how many worlds the tests run together (1,000).
+ * chance has it. AEGIS_SOFT_WORLDS says how many worlds the tests run together (1,000; 200
+ * with sanitizers).
  * May touch: tests/world/oracle.
  */
 #include "tests/leak.h"
@@ -8,8 +9,12 @@
 
 #include <stdlib.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#define WORLDS_DEFAULT 200 /* each takes several times as long */
+#else
 #define WORLDS_DEFAULT 1000
-#define SHARES         4
+#endif
+#define SHARES 4
 
 static uint32_t worlds(void)
 {
