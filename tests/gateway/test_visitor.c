@@ -159,7 +159,7 @@ Test(visitor, a_handshake_may_come_byte_by_byte_and_may_end_anywhere)
         const int fd = knock();
         rig_send(fd, HANDSHAKE, i);
         shutdown(fd, SHUT_WR);
-        rig_send(slow, HANDSHAKE + i, 1);
+        rig_send(slow, &HANDSHAKE[i], 1);
         loop_turn(rig.loop, 0);
         uint8_t byte;
         cr_assert_eq(rig_read(fd, &byte, 1), 0, "after %zu bytes", i);

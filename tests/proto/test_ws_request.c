@@ -105,8 +105,8 @@ Test(ws_request, what_is_no_head_of_ours_is_bad)
         "GET / HTPT/1.1\r\nHost: a\r\n\r\n",
         "GET /\t HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\nOrigin: x\r\nOrigin: x\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: a\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Version: "
-        "13\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Key: x\r\n\r\n",
+        "GET / HTTP/1.0\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Version: 13\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
