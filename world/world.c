@@ -342,6 +342,10 @@ void world_validate(const struct world *w)
         validate_entity(w, e->alive[i]);
         in_scene[e->scene[e->alive[i]]]++;
     }
+    for (uint32_t i = 0; i < w->npcs.n; i++) {
+        if (w->npcs.list[i].awake_at == 0)
+            in_scene[e->scene[w->npcs.list[i].slot]]++;
+    }
     ASSERT(memcmp(in_scene, e->in_scene, sizeof(in_scene)) == 0);
     for (uint32_t i = 0; i < s->cap && !s->soft; i++) {
         pairs += s->count[i];

@@ -178,6 +178,7 @@ Test(entity, one_that_dozes_is_found_by_nobody_and_keeps_its_place)
     cr_assert_eq(entities_add(&e, &birth, &a), 0);
     entities_doze(&e, a); /* no tick has seen it */
     cr_assert(e.dying_count == 0 && e.alive_count == 0 && e.away_count == 1);
+    cr_assert_eq(e.in_scene[0], 1, "it is still one of its scene's");
     cr_assert(!entities_find(&e, a, &slot));
     birth.id = 8;
     cr_assert_eq(entities_add(&e, &birth, &b), 0);
@@ -196,8 +197,9 @@ Test(entity, one_that_dozes_is_found_by_nobody_and_keeps_its_place)
     entities_bury(&e);
     cr_assert_eq(e.id[slot], 7);
     entities_rise(&e, a.slot);
-    cr_assert_eq(e.alive_count, 2);
+    cr_assert(e.alive_count == 2 && e.in_scene[0] == 2);
     entities_remove(&e, a);
+    cr_assert_eq(e.in_scene[0], 1);
     entities_fini(&e);
     TEST_NO_LEAKS();
 }

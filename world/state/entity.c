@@ -71,7 +71,6 @@ bool entities_full(const struct entities *e)
 
 static void list_alive(struct entities *e, uint32_t slot)
 {
-    e->in_scene[e->scene[slot]]++;
     e->flags[slot] = 0;
     e->seen_new[slot] = 0;
     e->told[slot] = (struct entity_told){0};
@@ -91,6 +90,7 @@ int entities_add(struct entities *e, const struct entity_birth *b, struct entity
     ASSERT(b->name.n <= PROTO_NAME_MAX);
     ASSERT(b->scene < SCENES_MAX);
     e->scene[slot] = (uint8_t)b->scene;
+    e->in_scene[b->scene]++;
     e->arrived[slot] = 0;
     e->x[slot] = b->x;
     e->y[slot] = b->y;
@@ -122,7 +122,6 @@ static void unlist(struct entities *e, struct entity_ref ref)
     last = e->alive[--e->alive_count];
     e->alive[e->alive_at[slot]] = last;
     e->alive_at[last] = e->alive_at[slot];
-    e->in_scene[e->scene[slot]]--;
 }
 
 void entities_remove(struct entities *e, struct entity_ref ref)
@@ -130,6 +129,7 @@ void entities_remove(struct entities *e, struct entity_ref ref)
     uint32_t slot = ref.slot;
 
     unlist(e, ref);
+    e->in_scene[e->scene[slot]]--;
     if (e->flags[slot] & ENTITY_NEW) {
         give_back(e, slot);
     } else {

@@ -59,7 +59,7 @@ struct entities {
     uint32_t *alive_at;       /* [cap] index in alive */
     uint32_t alive_count;
     uint32_t away_count;           /* out of the world, with a place kept for them */
-    uint32_t in_scene[SCENES_MAX]; /* alive, by scene */
+    uint32_t in_scene[SCENES_MAX]; /* alive or away, by scene */
     uint32_t *dying;               /* [dying_count] slots */
     uint32_t dying_count;
     /* [dirty_count] slots, each once, in the order they became so. Who ended stays listed until
