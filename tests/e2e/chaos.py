@@ -149,7 +149,7 @@ class Chaos:
             self.bots.append(subprocess.Popen(
                 [os.path.join(self.flags.bin, "bot"), "-mode=load", "-addr", gateway.addr,
                  "-n", str(each), "-seconds", str(self.flags.seconds + QUIET_S),
-                 "-drop", str(self.flags.drop), "-rate", str(self.flags.rate), "-json"],
+                 "-spread", self.flags.spread, "-drop", str(self.flags.drop), "-rate", str(self.flags.rate), "-json"],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=log))
 
     def all_walk(self):
@@ -287,6 +287,7 @@ def main():
     parser.add_argument("-every", type=float, default=4, help="seconds from one kill to the next")
     parser.add_argument("-drop", type=float, default=0.01)
     parser.add_argument("-rate", type=float, default=5, help="moves a second of each bot")
+    parser.add_argument("-spread", default="groups", help="how the bots walk: see bin/bot -help")
     parser.add_argument("-gateways", type=int, default=2)
     parser.add_argument("-window", type=int, default=20, help="seconds")
     parser.add_argument("-growth", type=float, default=24,
