@@ -79,10 +79,9 @@ static struct process *bots_start(const char *addr)
 
 Test(e2e_slow_budget, one_that_reads_20_kib_a_second_is_told_less_and_never_paused)
 {
-    struct pair pair = pair_start(
-        PROCESS_ARGS("-spawn", "0,0,0", "-max-speed", "20", "-tick", "20ms", "-viewer-bytes",
-                     "2000", PROBE_ADMIN),
-        PROCESS_ARGS("-rate", "0", "-sndbuf", "4096", "-queue-soft", "32KiB", PROBE_ADMIN));
+    struct pair pair = pair_start(PROCESS_ARGS("-spawn", "0,0,0", "-max-speed", "20", "-tick",
+                                               "20ms", "-viewer-bytes", "2000", PROBE_ADMIN),
+                                  PROCESS_ARGS("-rate", "0", "-sndbuf", "4096", PROBE_ADMIN));
     struct proxy proxy;
     struct stage stage;
 
