@@ -72,6 +72,8 @@ Test(admit, who_would_wait_too_long_is_told_so_at_once)
     cr_assert_eq(m->error_notify.code, (uint32_t)PE_UNAVAILABLE);
     cr_assert(span_equal(m->error_notify.error,
                          span_text("too many log in at this time: try again later")));
+    uint32_t twin = rig_open(r, 0);
+    rig_refused(r, twin, rig_send_login(r, twin, "n0"), PE_NAME_IN_USE);
     rig_tick(r, 25);
     cr_assert_eq(answered(r, s, 150), 150, "and nobody else waited longer");
     cr_assert_eq(r->world->metrics.logins, BURST + 1 + waiting);

@@ -49,17 +49,24 @@ static void login_done(struct world *w, struct session_ref who, int err, struct 
               (int)s->name_len, s->name, s->sid, s->peer);
 }
 
+/* Does somebody have it who does not merely wait? `other`, where anybody has it. */
+static bool is_in_use(const struct world *w, struct span name, struct session_ref *other)
+{
+    return sessions_by_name(&w->sessions, name, other) &&
+           w->sessions.list[other->slot].state != SESSION_WAITING;
+}
+
 /* Whoever waits under this name goes, once it is sure that there is an id; its place is saved
  * before it is asked for. PE_*: the name cannot be had, and nothing is changed. */
 static int free_name(struct world *w, struct session *s, struct span name, struct mono now)
 {
-    struct session_ref other;
+    struct session_ref other = {0};
     int err;
 
-    if (!sessions_by_name(&w->sessions, name, &other))
-        return 0;
-    if (w->sessions.list[other.slot].state != SESSION_WAITING)
+    if (is_in_use(w, name, &other))
         return PE_NAME_IN_USE;
+    if (other.gen == 0)
+        return 0;
     err = take_id(w, s, now);
     if (err != 0)
         return err;
@@ -71,11 +78,17 @@ static int free_name(struct world *w, struct session *s, struct span name, struc
 int cmd_login(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
+    struct session_ref other;
     int err;
 
     if (m->login_req.version != PROTO_VERSION)
         return PE_BAD_VERSION;
     err = admit_login(w, who, now);
+    if (err == PE_UNAVAILABLE && m->login_req.resume.n == 0 &&
+        is_in_use(w, m->login_req.name, &other)) { /* no turn would help it */
+        w->reason = NULL;
+        return PE_NAME_IN_USE;
+    }
     if (err != 0)
         return err;
     if (m->login_req.resume.n > 0)
