@@ -218,6 +218,27 @@ Test(transport_ws, bodies_of_a_long_read_all_stay_until_they_are_forwarded)
     cr_assert_eq(c->state, CLIENT_OPEN);
 }
 
+Test(transport_ws, pings_between_fragments_leave_room_for_their_message)
+{
+    static uint8_t body[PROTO_FRAME_MAX] = {0x93, CMD_LEAVE_REQ, 1, 0xc5};
+    uint8_t ping[WS_CONTROL_MAX] = {0};
+    const size_t n = 16300;
+
+    f.all.limits.rate = (struct rate_limit){0, 0};
+    body[4] = (uint8_t)((n - 6) >> 8);
+    body[5] = (uint8_t)(n - 6);
+    for (int i = 0; i < 4; i++) {
+        ws_bytes_frame(&out, 0x02, body, 16000);
+        for (int k = 0; k < 261 + i; k++)
+            ws_bytes_frame(&out, 0x89, ping, sizeof(ping));
+        ws_bytes_frame(&out, 0x80, body + 16000, n - 16000);
+    }
+    feed();
+    cr_assert_eq(f.bodies, 4);
+    cr_assert_eq(f.last_bytes, n);
+    cr_assert_eq(c->state, CLIENT_OPEN);
+}
+
 /* --- what ends it -------------------------------------------------------------------------------
  */
 
