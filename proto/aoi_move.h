@@ -11,6 +11,9 @@
 #include "common/err.h"
 #include "common/span.h"
 
+#include <endian.h>
+#include <string.h>
+
 #define AOI_MOVE_TAIL_MAX   6
 #define AOI_MOVE_RECORD_MAX (5 + AOI_MOVE_TAIL_MAX)
 
@@ -72,17 +75,20 @@ double aoi_move_speed_value(uint8_t speed, double max_speed);
 static inline struct aoi_move_tail aoi_move_tail(int64_t qx, int64_t qy, bool has_dir, uint8_t dir,
                                                  bool has_speed, uint8_t speed)
 {
-    uint64_t x = (uint64_t)qx, y = (uint64_t)qy; /* the low 16 bits of two's complement */
-    struct aoi_move_tail t = {
-        .bytes = {(uint8_t)x, (uint8_t)(x >> 8), (uint8_t)y, (uint8_t)(y >> 8)},
-        .len = 4,
-    };
+    /* the low 16 bits of two's complement; put together in a register, since bytes that are stored
+     * one by one are not there yet when all are read as a word */
+    uint64_t bits = ((uint64_t)qx & 0xffff) | ((uint64_t)qy & 0xffff) << 16;
+    uint64_t len = 4;
+    struct aoi_move_tail t;
 
-    t.bytes[t.len] = dir;
-    t.len = (uint8_t)(t.len + has_dir);
-    t.bytes[t.len] = speed;
-    t.len = (uint8_t)(t.len + has_speed);
-    t.flags = (uint8_t)(has_dir | has_speed << 1);
+    bits |= (has_dir ? (uint64_t)dir : 0) << 32;
+    len += has_dir;
+    bits |= (has_speed ? (uint64_t)speed : 0) << (8 * len);
+    len += has_speed;
+    bits |= len << 48 | ((uint64_t)has_dir | (uint64_t)has_speed << 1) << 56;
+    bits = htole64(bits);
+    _Static_assert(sizeof(t) == sizeof(bits), "a tail is a word");
+    memcpy(&t, &bits, sizeof(t));
     return t;
 }
 

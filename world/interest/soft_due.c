@@ -46,8 +46,9 @@ struct turn {
     uint64_t at; /* of the viewer's list */
     double x, y; /* of the viewer */
     uint8_t scene;
-    bool budget; /* not all may go in this tick */
-    bool lazy;   /* of part 0 it was told what all were told */
+    bool budget;                    /* not all may go in this tick */
+    uint32_t share[SOFT_TIERS_MAX]; /* of a tier's pairs, in one turn */
+    bool lazy;                      /* of part 0 it was told what all were told */
     uint32_t order;
 };
 
@@ -57,13 +58,9 @@ static inline void next_turn(const struct turn *t, uint32_t place, uint32_t tier
 {
     struct soft *s = t->s;
     uint8_t part = s->part[t->at + place];
-    uint32_t every = s->rules.every[tier], share;
 
     if (part < s->n_parts && s->tier_of[part] == tier) {
-        if (every == 1)
-            return;
-        share = (s->viewers[t->viewer].in_tier[tier] + every - 1) / every;
-        if (s->load[(size_t)t->viewer * s->n_parts + part] <= share)
+        if (s->load[(size_t)t->viewer * s->n_parts + part] <= t->share[tier])
             return;
     }
     soft_list_turn(s, t->viewer, place, tier);
@@ -229,13 +226,15 @@ static uint32_t collect(const struct soft *s, const struct soft_viewer *v, const
     const uint8_t *part = s->part + v->at;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < v->span; i += 16) {
-        uint32_t bits = due_sixteen(part + i, due, n_due);
+    for (uint32_t i = 0; i < v->span; i += 64) {
+        uint64_t bits = 0;
 
-        if (v->span - i < 16)
-            bits &= (1u << (v->span - i)) - 1;
+        for (uint32_t k = 0; k < 64; k += 16)
+            bits |= (uint64_t)due_sixteen(part + i + k, due, n_due) << k;
+        if (v->span - i < 64)
+            bits &= (1ull << (v->span - i)) - 1;
         for (; bits != 0; bits &= bits - 1)
-            out[n++] = i + (uint32_t)__builtin_ctz(bits);
+            out[n++] = i + (uint32_t)__builtin_ctzll(bits);
     }
     return n;
 }
@@ -316,6 +315,8 @@ void soft_due(struct world *w, uint32_t viewer, bool budget)
     };
     uint32_t n, n_odd = 0;
 
+    for (uint32_t tier = 0; tier < s->rules.n_tiers; tier++)
+        t.share[tier] = (v->in_tier[tier] + s->rules.every[tier] - 1) / s->rules.every[tier];
     if (v->flags & SOFT_ALL) {
         n = collect_all(s, v, k->places);
     } else if (t.lazy) { /* due[0] is part 0 */

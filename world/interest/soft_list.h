@@ -20,7 +20,7 @@
 #define SOFT_HOLE 255u
 #define SOFT_NONE UINT32_MAX /* no place */
 
-#define SOFT_PAD        16    /* parts behind the block that may be read */
+#define SOFT_PAD        64    /* parts behind the block that may be read */
 #define SOFT_BITS_SLOTS 65536 /* slots that have bits; the others' pairs are searched for */
 
 enum soft_flag {
