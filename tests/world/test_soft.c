@@ -138,7 +138,7 @@ Test(soft, no_turn_carries_more_than_its_share_of_a_far_tier_and_one)
     struct rig *r = rig_create(&c);
     enum { N = 150 };
     uint32_t s[N], most[N][3][32] = {0};
-    double x[N], y[N];
+    double x[N], y[N], worst = 0;
     struct rng rng;
     rng_init(&rng, 4);
     for (uint32_t i = 0; i < N; i++) {
@@ -166,9 +166,20 @@ Test(soft, no_turn_carries_more_than_its_share_of_a_far_tier_and_one)
             y[i] = fmax(0, fmin(150, y[i] + rng_unit(&rng) - 0.5));
             rig_move(r, s[i], x[i], y[i]);
         }
+        for (uint32_t t = 1; t < 3; t++) { /* and of all viewers together */
+            uint32_t every = soft->rules.every[t], sum = 0;
+            for (uint32_t p = 0; p < every; p++)
+                sum += soft->global[soft->base[t] + p];
+            for (uint32_t p = 0; p < every && tick > 40; p++) {
+                double part = (double)soft->global[soft->base[t] + p] / ((double)sum / every);
+                worst = part > worst ? part : worst;
+            }
+        }
         rig_drop(r);
         rig_tick(r, 1);
     }
+    fprintf(stderr, "soft: the fullest tick of a far tier has %.3f of its share of all\n", worst);
+    cr_assert_leq(worst, 1.1);
     rig_balance(r);
     rig_destroy(r);
     TEST_NO_LEAKS();
