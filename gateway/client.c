@@ -35,19 +35,12 @@ const char *client_end_text(enum client_end end)
     return client_end_row[end].text;
 }
 
-/* What a framing's fault ends a client by, and back. */
+/* What a framing's fault ends a client by. */
 static const enum client_end client_fault_end[] = {
     [TRANSPORT_SOUND] = CLIENT_END_LENGTH, [TRANSPORT_LENGTH] = CLIENT_END_LENGTH,
     [TRANSPORT_TEXT] = CLIENT_END_TEXT,    [TRANSPORT_PROTOCOL] = CLIENT_END_WS,
     [TRANSPORT_DATA] = CLIENT_END_WS_DATA,
 };
-
-static enum transport_fault client_end_fault(enum client_end end)
-{
-    if (end == CLIENT_END_WS)
-        return TRANSPORT_PROTOCOL;
-    return end == CLIENT_END_WS_DATA ? TRANSPORT_DATA : TRANSPORT_SOUND;
-}
 
 static const struct transport_ops *client_transport(const struct client *c)
 {
@@ -93,8 +86,7 @@ static void client_finish(struct client *c)
 }
 
 /* Queue the Bye and finish; the client has left already. */
-static void client_bye_write(struct client *c, uint32_t code, struct span reason,
-                             enum client_end end)
+static void client_bye_write(struct client *c, uint32_t code, struct span reason)
 {
     struct clients *all = c->home;
     const struct transport_ops *t = client_transport(c);
@@ -108,7 +100,7 @@ static void client_bye_write(struct client *c, uint32_t code, struct span reason
     message_write(&w, &m);
     ASSERT(!w.full);
     const size_t head_bytes = t->head(head, w.len);
-    const size_t tail_bytes = t->tail ? t->tail(note + w.len, code, client_end_fault(end)) : 0;
+    const size_t tail_bytes = t->tail ? t->tail(note + w.len, code) : 0;
     if (all->conn->write2(c->conn, span_of(head, head_bytes), span_of(note, w.len + tail_bytes)) ==
         0)
         all->metrics->byes_sent++;
@@ -122,7 +114,7 @@ void client_bye(struct client *c, uint32_t code, struct span reason, enum client
     if (c->state != CLIENT_OPEN)
         return;
     client_leave(c, end);
-    client_bye_write(c, code, reason, end);
+    client_bye_write(c, code, reason);
 }
 
 /* The same with the code's own sentence. */
@@ -572,8 +564,7 @@ void client_start(struct client *c, struct stream *s)
         all->metrics->refused_full++;
         log_often(LOG_WARN, "client refused reason=full clients=%u peer=%s", clients_open(all),
                   c->peer);
-        client_bye_write(c, PE_UNAVAILABLE, span_text("the gateway is full: connections"),
-                         CLIENT_END_WORLD);
+        client_bye_write(c, PE_UNAVAILABLE, span_text("the gateway is full: connections"));
         return;
     }
     c->state = CLIENT_OPEN;

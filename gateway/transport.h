@@ -59,7 +59,7 @@ struct transport_ops {
     /* Write what stands in front of a body of `body_bytes`; returns its length. */
     size_t (*head)(uint8_t out[TRANSPORT_HEAD_MAX], size_t body_bytes);
     /* Write what stands behind a Bye of this code, for this fault. May be NULL. */
-    size_t (*tail)(uint8_t out[TRANSPORT_TAIL_MAX], uint32_t code, enum transport_fault fault);
+    size_t (*tail)(uint8_t out[TRANSPORT_TAIL_MAX], uint32_t code);
 };
 
 /* PROTOCOL.md, Framing: four bytes of length; keeps nothing. */

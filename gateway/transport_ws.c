@@ -165,16 +165,9 @@ static size_t transport_ws_head(uint8_t out[TRANSPORT_HEAD_MAX], size_t body_byt
     return ws_head(out, WS_BINARY, body_bytes);
 }
 
-static size_t transport_ws_tail(uint8_t out[TRANSPORT_TAIL_MAX], uint32_t code,
-                                enum transport_fault fault)
+static size_t transport_ws_tail(uint8_t out[TRANSPORT_TAIL_MAX], uint32_t code)
 {
-    uint32_t close = WS_CODE_BYE + code;
-
-    if (fault == TRANSPORT_PROTOCOL)
-        close = WS_CODE_PROTOCOL;
-    if (fault == TRANSPORT_DATA)
-        close = WS_CODE_DATA;
-    return ws_close(out, close);
+    return ws_close(out, WS_CODE_BYE + code);
 }
 
 int transport_ws_reader(uint32_t max, struct ws_reader **out)

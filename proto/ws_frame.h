@@ -28,10 +28,8 @@ enum ws_opcode {
 };
 
 /* Codes of a close, below the 4000 that are ours (RFC 6455, 7.4.1). */
-#define WS_CODE_NORMAL   1000
-#define WS_CODE_PROTOCOL 1002
-#define WS_CODE_DATA     1007
-#define WS_CODE_BYE      4000 /* and the Bye's code (PROTOCOL.md, Framing) */
+#define WS_CODE_NORMAL 1000
+#define WS_CODE_BYE    4000 /* and the Bye's code (PROTOCOL.md, Framing) */
 
 enum ws_fault {
     WS_FAULT_NONE,

@@ -190,11 +190,11 @@ def what_breaks_the_framing_ends_it(stage):
                ("a length of 2^63", b"\x82\xff" + struct.pack(">Q", 1 << 63) + b"\0\0\0\0"),
                ("a close of one byte", ws_frame(b"\x03", CLOSE)),
                ("bytes of nothing", b"\xff" * 64)]):
-        ends(stage, what, data, BAD_FRAME, 1002)
+        ends(stage, what, data, BAD_FRAME, 4001)
     for code in (0, 999, 1004, 1005, 1006, 1016, 1100, 2000, 2999, 5000, 65535):
-        ends(stage, f"a close with {code}", ws_close(code), BAD_FRAME, 1002)
+        ends(stage, f"a close with {code}", ws_close(code), BAD_FRAME, 4001)
     ends(stage, "a close whose reason is no UTF-8", ws_close(1000, b"\xce\xba\xe1\xed\xa0\x80"),
-         BAD_FRAME, 1007)
+         BAD_FRAME, 4001)
 
 
 def what_is_no_body_gets_bye_1(stage):

@@ -252,17 +252,17 @@ static const struct {
     uint32_t close;
     size_t metric;
 } breaches[] = {
-    {"unmasked", {0x82, 0x01, 0xc0}, 3, 1002, AT(ws_protocol)},
-    {"rsv1", {0xc2, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
-    {"rsv2 of a ping", {0xa9, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
-    {"opcode 3", {0x83, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
-    {"opcode 11", {0x8b, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
-    {"a ping of 126", {0x89, 0xfe, 0, 126}, 4, 1002, AT(ws_protocol)},
-    {"a ping in parts", {0x09, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
-    {"a rest of nothing", {0x80, 0x80, 1, 2, 3, 4}, 6, 1002, AT(ws_protocol)},
-    {"a close of one byte", {0x88, 0x81, 0, 0, 0, 0, 3}, 7, 1002, AT(ws_protocol)},
-    {"a close with 1005", {0x88, 0x82, 0, 0, 0, 0, 3, 0xed}, 8, 1002, AT(ws_protocol)},
-    {"a close with bad UTF-8", {0x88, 0x83, 0, 0, 0, 0, 3, 0xe8, 0xff}, 9, 1007, AT(ws_data)},
+    {"unmasked", {0x82, 0x01, 0xc0}, 3, 4001, AT(ws_protocol)},
+    {"rsv1", {0xc2, 0x80, 1, 2, 3, 4}, 6, 4001, AT(ws_protocol)},
+    {"rsv2 of a ping", {0xa9, 0x80, 1, 2, 3, 4}, 6, 4001, AT(ws_protocol)},
+    {"opcode 3", {0x83, 0x80, 1, 2, 3, 4}, 6, 4001, AT(ws_protocol)},
+    {"opcode 11", {0x8b, 0x80, 1, 2, 3, 4}, 6, 4001, AT(ws_protocol)},
+    {"a ping of 126", {0x89, 0xfe, 0, 126}, 4, 4001, AT(ws_protocol)},
+    {"a ping in parts", {0x09, 0x80, 1, 2, 3, 4}, 6, 4001, AT(ws_protocol)},
+    {"a rest of nothing", {0x80, 0x80, 1, 2, 3, 4}, 6, 4001, AT(ws_protocol)},
+    {"a close of one byte", {0x88, 0x81, 0, 0, 0, 0, 3}, 7, 4001, AT(ws_protocol)},
+    {"a close with 1005", {0x88, 0x82, 0, 0, 0, 0, 3, 0xed}, 8, 4001, AT(ws_protocol)},
+    {"a close with bad UTF-8", {0x88, 0x83, 0, 0, 0, 0, 3, 0xe8, 0xff}, 9, 4001, AT(ws_data)},
     {"a text", {0x81, 0x81, 0, 0, 0, 0, 'a'}, 7, 4001, AT(ws_text)},
     {"a start of a text", {0x01, 0x80, 0, 0, 0, 0}, 6, 4001, AT(ws_text)},
     {"an empty message", {0x82, 0x80, 0, 0, 0, 0}, 6, 4001, AT(length)},
@@ -304,7 +304,7 @@ Test(transport_ws, a_message_that_begins_inside_another_ends_it)
     ws_bytes_frame(&out, 0x02, "\x93", 1);
     put_ping(0x82, 1);
     feed();
-    must_end(PE_BAD_FRAME, 1002);
+    must_end(PE_BAD_FRAME, 4001);
 }
 
 Test(transport_ws, other_byes_close_with_4000_and_their_code)
