@@ -17,7 +17,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define SMOKE_SMALL_STEP 0.1 /* units: what the credit on entering pays for */
+#define SMOKE_OPEN       "open" /* the scene without walls that each world has */
+#define SMOKE_SMALL_STEP 0.1    /* units: what the credit on entering pays for */
 
 #define SMOKE_RETRY_NS      (200 * CLOCK_NS_PER_MS) /* between tries to connect or to log in */
 #define SMOKE_NAME_WAIT_NS  (10 * CLOCK_NS_PER_S)   /* for a name that somebody else has */
@@ -239,10 +240,13 @@ static bool login(struct smoke_player *p)
     return fail(s, "no login of %s at %s in time: %s", p->name, s->config->addr, why);
 }
 
+/* A world with scenes may lead those who name none into walls: the three need open ground. */
 static bool enter(struct smoke_player *p)
 {
     p->answer.here = false;
-    if (!await_only(p, "entering", bot_client_enter(p->client), CMD_ENTER_RESP))
+    int rc = p->smoke->config->scene[0] != '\0' ? bot_client_enter_scene(p->client, SMOKE_OPEN)
+                                                : bot_client_enter(p->client);
+    if (!await_only(p, "entering", rc, CMD_ENTER_RESP))
         return false;
     walker_place(&p->walker, p->facts->x, p->facts->y, p->facts->max_speed, clock_mono());
     printf("[%s] entered world (x=%.1f)\n", p->name, p->facts->x);

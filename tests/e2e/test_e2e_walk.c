@@ -107,10 +107,10 @@ Test(e2e_walk, smoke_walks_round_a_house_of_the_town_by_either_gait)
     static const char *const gaits[] = {"straight", "tile"};
 
     for (size_t g = 0; g < ARRAY_LEN(gaits); g++) {
-        struct pair pair =
-            pair_start(PROCESS_ARGS("-map", TOWN, "-map", WILD, "-walk", gaits[g], "-tile-ms",
-                                    "100", "-walk-step", "100ms", "-npcs", "50"),
-                       NULL);
+        struct pair pair = pair_start(
+            PROCESS_ARGS("-map", TOWN, "-map", WILD, "-scene", g == 0 ? "open" : "town", "-walk",
+                         gaits[g], "-tile-ms", "100", "-walk-step", "100ms", "-npcs", "50"),
+            NULL);
         struct process *bot = process_start(
             "bot", PROCESS_ARGS("-mode=smoke", "-scene", "town", "-addr", pair.gateway->addr));
 
