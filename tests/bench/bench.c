@@ -71,6 +71,15 @@ static const struct opt bench_opts[] = {
      .def = "none",
      .unit = "",
      .help = "tick: where the world keeps characters, none or sqlite:FILE"},
+    {.name = "save-every",
+     .type = OPT_DURATION,
+     .offset = offsetof(struct bench_args, save_every_ns),
+     .def = "30s",
+     .unit = "s",
+     .min = 0.001,
+     .max = 86400,
+     .zero_off = true,
+     .help = "tick: with a store, each character that moved is saved so often"},
     {.name = "seed",
      .type = OPT_UINT,
      .offset = offsetof(struct bench_args, seed),
@@ -183,6 +192,7 @@ static int scenes_short(void)
                            .move_share = 1,
                            .workload = "uniform",
                            .store = "none",
+                           .save_every_ns = 30 * CLOCK_NS_PER_S,
                            .seed = 1};
 
     return bench_tick(&a);
@@ -216,6 +226,7 @@ static int run_all(void)
                                .move_share = 1,
                                .workload = rows[i].workload,
                                .store = "none",
+                               .save_every_ns = 30 * CLOCK_NS_PER_S,
                                .seed = 1,
                                .only = "",
                                .runs = 1};

@@ -15,7 +15,8 @@ struct bench_args {
     uint64_t ticks;    /* measured */
     double move_share; /* of all, that move */
     const char *workload;
-    const char *store; /* of the world, as -store says it */
+    const char *store;     /* of the world, as -store says it */
+    int64_t save_every_ns; /* of the world */
     uint64_t seed;
     uint64_t runs;    /* of each program */
     const char *only; /* of the programs beside ours, those with this in their names */

@@ -48,6 +48,7 @@ int bench_tick(const struct bench_args *a)
     }
     workload_init(&load, kind, n, a->neighbours * (double)a->scenes, a->seed);
     c = core_rig_config(n, load.side, a->seed);
+    c.save_every_ns = a->save_every_ns;
     core_rig_keep(&rig, &c, a->store, (uint32_t)a->scenes);
     core_rig_populate(&rig, n);
     w = rig.world;

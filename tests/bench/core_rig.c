@@ -195,8 +195,7 @@ void core_rig_fini(struct core_rig *r)
 
 void core_rig_tick(struct core_rig *r)
 {
-    if (r->world->store.ops)
-        r->now = clock_add(r->now, r->world->config.tick_ns);
+    r->now = clock_add(r->now, r->world->config.tick_ns);
     tick_run(r->world, r->now);
     outbox_flush(&r->world->outbox);
 }

@@ -14,7 +14,7 @@ struct core_rig {
     struct link_ref link;
     struct map maps[SCENES_MAX - 1]; /* [n_maps] the world borrows them */
     uint32_t n_maps;
-    struct mono now;         /* a tick's length later each tick, where there is a store */
+    struct mono now;         /* a tick's length later each tick */
     struct loop *loop;       /* the store answers in it; NULL: there is none */
     struct storage *storage; /* NULL: there is none */
     uint64_t bytes;          /* drained so far */

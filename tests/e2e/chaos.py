@@ -280,7 +280,9 @@ class Chaos:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0],
+                                     add_help=False)
+    parser.add_argument("-help", "-h", action="help", help="print this and exit")
     parser.add_argument("-bin", default=os.environ.get("AEGIS_BIN", "bin"))
     parser.add_argument("-bots", type=int, default=2000)
     parser.add_argument("-seconds", type=float, default=300)

@@ -162,6 +162,8 @@ static void put_staying(struct world *w, const struct sight_result *r, struct pa
 {
     struct batch_records records = {.w = w};
 
+    if (r->movers && r->n_movers == 0)
+        return;
     batch_records_begin(&records, r->movers ? r->n_movers : w->sight.count[r->viewer]);
     if (r->block)
         staying_by_mask(&records, r);
