@@ -27,7 +27,7 @@ const struct opt bot_opts[] = {
      .unit = "logins/s", .min = 0.1, .max = 1e6, .zero_off = true,
      .help = "logins a second of all bots together"},
     {.name = "seed", .type = OPT_UINT, .offset = AT(seed), .def = "0", .unit = "",
-     .help = "where the bots walk; 0: another way in each run"},
+     .help = "where the bots walk, and the names of logins; 0: others in each run"},
     {.name = "timeout", .type = OPT_DURATION, .offset = AT(timeout_ns), .def = "30s", .unit = "s",
      .min = 0.1, .max = DAY_S, .help = "for the smoke scenario as a whole, and for connecting"},
     {.name = "spread", .type = OPT_CHOICE, .offset = AT(spread), .def = "home", .unit = "",

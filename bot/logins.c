@@ -193,7 +193,9 @@ int logins_run(const struct bot_config *config)
     struct logins l = {.config = config, .stepped = clock_mono()};
     struct mono began = clock_mono();
 
-    rng_secret(&l.run, sizeof(l.run));
+    l.run = (uint32_t)config->seed;
+    if (l.run == 0) /* names of its own */
+        rng_secret(&l.run, sizeof(l.run));
     l.run &= 0xffff;
     int rc = set_up(&l);
     if (rc == 0) {
