@@ -37,15 +37,10 @@ size_t aoi_move_put(uint8_t *out, uint32_t id, uint32_t previous, const struct a
 {
     ASSERT(id > previous);
     ASSERT(t->len <= AOI_MOVE_TAIL_MAX);
-    uint64_t v = (uint64_t)(id - previous) << 2 | t->flags;
-    size_t n = 0;
-    while (v >= 0x80) {
-        out[n++] = (uint8_t)(v | 0x80);
-        v >>= 7;
-    }
-    out[n++] = (uint8_t)v;
-    memcpy(out + n, t->bytes, t->len);
-    return n + t->len;
+    uint8_t bytes[AOI_MOVE_RECORD_MAX + 2];
+    size_t n = aoi_move_put_wide(bytes, id, previous, t);
+    memcpy(out, bytes, n);
+    return n;
 }
 
 /* LEB128 of at most VARINT_MAX bytes. */

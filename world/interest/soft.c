@@ -140,11 +140,6 @@ bool soft_knows(const struct soft *s, uint32_t viewer, uint64_t key)
     return soft_list_find(s, &s->viewers[viewer], key) != SOFT_NONE;
 }
 
-uint32_t soft_count(const struct soft *s, uint32_t viewer)
-{
-    return s->viewers[viewer].n;
-}
-
 uint32_t soft_list(const struct soft *s, uint32_t viewer, uint64_t *out)
 {
     const struct soft_viewer *v = &s->viewers[viewer];

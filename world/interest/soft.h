@@ -159,8 +159,6 @@ bool soft_knows(const struct soft *s, uint32_t viewer, uint64_t key);
 /* out: [cap] keys, ascending. Returns how many. */
 uint32_t soft_list(const struct soft *s, uint32_t viewer, uint64_t *out);
 uint32_t soft_knowers(const struct soft *s, uint64_t key, uint32_t *out);
-/* How many the viewer knows. */
-uint32_t soft_count(const struct soft *s, uint32_t viewer);
 
 /* What the viewer's client takes, in bytes a tick, where that is less than -viewer-bytes; 0: it
  * takes all. Raised to SOFT_BYTES_MIN. Outside a tick; a world without these flags ignores it. */
