@@ -235,6 +235,13 @@ test-js:  ## the JavaScript client against the golden vectors and a running worl
 _test_js: all
 	@AEGIS_BIN=$(abspath $(BIN)) exec sh tests/run-js.sh
 
+.PHONY: test-web _test_web
+test-web:  ## the pages in a browser: Debian's chromium without a screen (npm's playwright-core)
+	@$(INSTALL_DEPS) build js web
+	+@$(again) _test_web
+_test_web: all
+	@AEGIS_BIN=$(abspath $(BIN)) exec sh tests/run-web.sh $(BUILD) $(WEB_TESTS)
+
 .PHONY: bench _bench
 bench:  ## run every benchmark once, short (bin/bench NAME -help for one of them)
 	@$(INSTALL_DEPS) build

@@ -1,7 +1,7 @@
 #!/bin/sh
 # deploy/install-deps.sh: install what is missing from Debian's packages.
 #
-#   deploy/install-deps.sh [build|test|lint|js]...     (default: build; test includes build)
+#   deploy/install-deps.sh [build|test|lint|js|web]...     (default: build; test includes build)
 #
 # Says nothing and needs nobody when all is there. Otherwise it says what it installs and why, as
 # root or through sudo. May touch: apt. Never: a package that is already there.
@@ -30,6 +30,8 @@ test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
 js|nodejs|runs JavaScript
 js|npm|fetches its one dependency
+web|chromium|shows the pages, for their tests
+web|fonts-dejavu-core|their letters, on a machine without a screen
 lint|clang-format|the form of the code
 lint|cppcheck|static checks
 lint|clang|a second opinion on warnings, and libFuzzer
@@ -44,9 +46,9 @@ die() {
 groups=
 for arg in "${@:-build}"; do
     case $arg in
-        build | lint | js) groups="$groups $arg" ;;
+        build | lint | js | web) groups="$groups $arg" ;;
         test) groups="$groups build test" ;;
-        *) die "unknown group '$arg': build, test, lint or js" ;;
+        *) die "unknown group '$arg': build, test, lint, js or web" ;;
     esac
 done
 
@@ -78,6 +80,8 @@ thing_is_there() {
         python3) command -v python3 >/dev/null ;;
         nodejs) command -v node >/dev/null ;;
         npm) command -v npm >/dev/null ;;
+        chromium) command -v chromium >/dev/null ;;
+        fonts-dejavu-core) [ -n "$(fc-list 2>/dev/null)" ] ;;
         python3-msgpack) python3 -c 'import msgpack' 2>/dev/null ;;
         *) return 1 ;;
     esac

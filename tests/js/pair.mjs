@@ -11,16 +11,22 @@ export class Process {
   #child;
   #log = "";
 
-  constructor(args) {
-    this.#child = spawn(`${BIN}/aegis`, args, { stdio: ["ignore", "pipe", "pipe"] });
+  /** `program`: aegis, or bot beside it. */
+  constructor(args, program = "aegis") {
+    this.#child = spawn(`${BIN}/${program}`, args, { stdio: ["ignore", "pipe", "pipe"] });
     for (const from of [this.#child.stdout, this.#child.stderr]) from.on("data", (text) => (this.#log += text));
   }
 
-  /** The address that it says it listens on. */
-  async address() {
+  get log() {
+    return this.#log;
+  }
+
+  /** The address that it says it listens on, or what stands behind other words in its log, such as
+   *  "websocket on" and "admin on". */
+  async address(words = "listening on") {
     const end = Date.now() + START_MS;
     for (;;) {
-      const found = /listening on (\S+)/.exec(this.#log);
+      const found = new RegExp(`${words} (\\S+)`).exec(this.#log);
       if (found) return found[1];
       if (Date.now() > end || this.#child.exitCode !== null) throw new Error(`does not listen: ${this.#log}`);
       await new Promise((done) => setTimeout(done, 20));
