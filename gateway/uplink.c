@@ -182,6 +182,9 @@ static bool uplink_take(struct uplink *u, struct span body)
     case LINK_CONGESTION:
     case LINK_DRAIN:
     case LINK_BIND:
+    case LINK_REDIRECT:
+    case LINK_LEFT:
+    case LINK_ATTACH:
         break;
     }
     return false;

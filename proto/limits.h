@@ -19,10 +19,11 @@
 #define PROTO_WRAP_QUANTA   16384 /* a place told from this far on goes as remove and add */
 #define PROTO_RADIUS_QUANTA 16384 /* R + H stays below this */
 
-#define LINK_VERSION   2                            /* of the hello between gateway and world */
+#define LINK_VERSION   3                            /* of the hello between gateway and world */
 #define LINK_FRAME_MAX (PROTO_BATCH_MAX * 4 + 4096) /* bytes of a link frame's body */
 #define LINK_ID_MAX    64                           /* bytes of a gateway's id */
 #define LINK_KEY_MAX   256                          /* bytes of the key in a hello */
 #define LINK_TEXT_MAX  128                          /* bytes of a reason or a peer address */
 #define LINK_NOTE_MAX  80                           /* bytes of a note */
+#define LINK_WORLD_MAX 64                           /* bytes of a world's id */
 #define LINK_MANY_MAX  4096                         /* sessions in one data-to-many */

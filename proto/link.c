@@ -3,12 +3,14 @@
  * msgpack-c's packer for what stands around the bodies, the bodies as they are.
  * May touch: common, proto, msgpack-c. On trouble: reading says E_BAD, writing sets `full`.
  *
- *   id, peer and reason are str; key, note and bodies are bin; on is bool; the rest are integers.
+ *   id, peer, world and reason are str; key, note and bodies are bin; on is bool; the rest are
+ * integers.
  */
 #include "proto/link.h"
 
 #include "common/err.h"
 #include "proto/frame.h"
+#include "proto/take.h"
 #include "proto/walk.h"
 
 #include <msgpack.h>
@@ -17,100 +19,6 @@ _Static_assert(FRAME_HEAD_BYTES == FRAME_HEAD, "a link frame has proto/frame's h
 
 /* --- reading -----------------------------------------------------------------------------------
  */
-
-/* Take `n` bytes from the front. */
-static int take_bytes(struct span *rest, uint64_t n, struct span *out)
-{
-    if (n > rest->n)
-        return E_BAD;
-    *out = span_of(rest->p, (size_t)n);
-    rest->p += n;
-    rest->n -= (size_t)n;
-    return 0;
-}
-
-/* Take a head: `fix` in its high bits and a count up to `fix_max` in the low ones, or one of the
- * long forms, whose first byte is `long8` (none where 0), `long16` or `long32`. */
-struct head_form {
-    uint8_t fix, fix_max;
-    uint8_t long8, long16, long32;
-};
-
-static const struct head_form FORM_ARRAY = {0x90, 15, 0, 0xdc, 0xdd};
-static const struct head_form FORM_STR = {0xa0, 31, 0xd9, 0xda, 0xdb};
-static const struct head_form FORM_BIN = {0, 0, 0xc4, 0xc5, 0xc6};
-
-static int take_head(struct span *rest, const struct head_form *form, uint64_t *count)
-{
-    if (rest->n == 0)
-        return E_BAD;
-    uint8_t head = rest->p[0];
-    size_t bytes;
-    if (form->fix != 0 && head >= form->fix && head <= form->fix + form->fix_max) {
-        *count = (uint64_t)(head - form->fix);
-        rest->p++;
-        rest->n--;
-        return 0;
-    }
-    if (form->long8 != 0 && head == form->long8)
-        bytes = 1;
-    else if (head == form->long16)
-        bytes = 2;
-    else if (head == form->long32)
-        bytes = 4;
-    else
-        return E_BAD;
-    if (rest->n < 1 + bytes)
-        return E_BAD;
-    *count = 0;
-    for (size_t i = 1; i <= bytes; i++)
-        *count = *count << 8 | rest->p[i];
-    rest->p += 1 + bytes;
-    rest->n -= 1 + bytes;
-    return 0;
-}
-
-static int take_text(struct span *rest, uint64_t max, struct span *out)
-{
-    uint64_t n;
-    int err = take_head(rest, &FORM_STR, &n);
-    if (err != 0)
-        return err;
-    if (n > max)
-        return E_BAD;
-    err = take_bytes(rest, n, out);
-    if (err != 0)
-        return err;
-    return walk_utf8(*out) ? 0 : E_BAD;
-}
-
-static int take_bin(struct span *rest, uint64_t max, struct span *out)
-{
-    uint64_t n;
-    int err = take_head(rest, &FORM_BIN, &n);
-    if (err != 0)
-        return err;
-    return n <= max ? take_bytes(rest, n, out) : E_BAD;
-}
-
-static int take_u32(struct span *rest, uint32_t *out)
-{
-    uint64_t v;
-    int err = walk_uint(rest, UINT32_MAX, &v);
-    if (err == 0)
-        *out = (uint32_t)v;
-    return err;
-}
-
-static int take_bool(struct span *rest, bool *out)
-{
-    if (rest->n == 0 || (rest->p[0] != 0xc2 && rest->p[0] != 0xc3))
-        return E_BAD;
-    *out = rest->p[0] == 0xc3;
-    rest->p++;
-    rest->n--;
-    return 0;
-}
 
 /* A client's body: not empty, and no longer than the longest that goes to a client. */
 static int take_body(struct span *rest, struct span *out)
@@ -143,7 +51,7 @@ static int read_data(struct span *rest, uint64_t elements, struct link_frame *f)
 static int read_data_many(struct span *rest, struct link_frame *f)
 {
     uint64_t n, session;
-    int err = take_head(rest, &FORM_ARRAY, &n);
+    int err = take_array(rest, &n);
     if (err != 0)
         return err;
     if (n == 0 || n > LINK_MANY_MAX)
@@ -170,10 +78,42 @@ static int read_close(struct span *rest, struct link_frame *f)
     return err;
 }
 
+static int read_redirect(struct span *rest, struct link_frame *f)
+{
+    int err = walk_uint(rest, UINT64_MAX, &f->session);
+    if (err == 0)
+        err = take_text(rest, LINK_WORLD_MAX, &f->world);
+    if (err == 0 && f->world.n == 0)
+        err = E_BAD;
+    if (err == 0)
+        err = take_u32(rest, &f->entity);
+    return err == 0 ? take_u32(rest, &f->count) : err;
+}
+
+static int read_bind(struct span *rest, struct link_frame *f)
+{
+    int err = walk_uint(rest, UINT64_MAX, &f->session);
+    if (err == 0)
+        err = take_text(rest, LINK_TEXT_MAX, &f->text);
+    return err == 0 ? take_bin(rest, LINK_NOTE_MAX, &f->note) : err;
+}
+
+static int read_attach(struct span *rest, struct link_frame *f)
+{
+    int err = read_bind(rest, f);
+    if (err == 0)
+        err = take_u32(rest, &f->entity);
+    return err == 0 ? take_u32(rest, &f->count) : err;
+}
+
 /* How many elements the array of this kind has. */
 static bool elements_ok(enum link_kind kind, uint64_t elements)
 {
     switch (kind) {
+    case LINK_ATTACH:
+        return elements == 6;
+    case LINK_REDIRECT:
+        return elements == 5;
     case LINK_HELLO:
     case LINK_CLOSE:
     case LINK_BIND:
@@ -186,6 +126,7 @@ static bool elements_ok(enum link_kind kind, uint64_t elements)
         return elements == 3;
     case LINK_DATA:
         return elements >= 3 && elements <= 2 + LINK_BODIES_MAX;
+    case LINK_LEFT:
     case LINK_PING:
     case LINK_PONG:
         return elements == 2;
@@ -215,10 +156,13 @@ static int read_rest(struct span *rest, uint64_t elements, struct link_frame *f)
         err = walk_uint(rest, UINT64_MAX, &f->session);
         return err == 0 ? walk_uint(rest, UINT64_MAX, &f->number) : err;
     case LINK_BIND:
-        err = walk_uint(rest, UINT64_MAX, &f->session);
-        if (err == 0)
-            err = take_text(rest, LINK_TEXT_MAX, &f->text);
-        return err == 0 ? take_bin(rest, LINK_NOTE_MAX, &f->note) : err;
+        return read_bind(rest, f);
+    case LINK_REDIRECT:
+        return read_redirect(rest, f);
+    case LINK_LEFT:
+        return walk_uint(rest, UINT64_MAX, &f->session);
+    case LINK_ATTACH:
+        return read_attach(rest, f);
     case LINK_NOTE:
         err = walk_uint(rest, UINT64_MAX, &f->session);
         return err == 0 ? take_bin(rest, LINK_NOTE_MAX, &f->note) : err;
@@ -233,9 +177,9 @@ int link_read(struct span body, struct link_frame *out)
 {
     struct span rest = body;
     uint64_t elements, kind;
-    int err = take_head(&rest, &FORM_ARRAY, &elements);
+    int err = take_array(&rest, &elements);
     if (err == 0)
-        err = walk_uint(&rest, LINK_NOTE, &kind);
+        err = walk_uint(&rest, LINK_ATTACH, &kind);
     if (err != 0)
         return err;
     if (!elements_ok((enum link_kind)kind, elements))
@@ -515,6 +459,40 @@ static void write_number(struct span_writer *w, enum link_kind kind, uint64_t nu
 {
     struct frame_out f = begin(w, 2, kind);
     msgpack_pack_uint64(&f.pk, number);
+    end(&f);
+}
+
+void link_write_redirect(struct span_writer *w, uint64_t session, struct span world,
+                         uint32_t entity, uint32_t count)
+{
+    ASSERT(world.n > 0);
+    ASSERT(world.n <= LINK_WORLD_MAX);
+    struct frame_out f = begin(w, 5, LINK_REDIRECT);
+    msgpack_pack_uint64(&f.pk, session);
+    put_text(&f, world);
+    msgpack_pack_uint32(&f.pk, entity);
+    msgpack_pack_uint32(&f.pk, count);
+    end(&f);
+}
+
+void link_write_left(struct span_writer *w, uint64_t session)
+{
+    struct frame_out f = begin(w, 2, LINK_LEFT);
+    msgpack_pack_uint64(&f.pk, session);
+    end(&f);
+}
+
+void link_write_attach(struct span_writer *w, uint64_t session, struct span peer, struct span note,
+                       uint32_t entity, uint32_t count)
+{
+    ASSERT(peer.n <= LINK_TEXT_MAX);
+    ASSERT(note.n <= LINK_NOTE_MAX);
+    struct frame_out f = begin(w, 6, LINK_ATTACH);
+    msgpack_pack_uint64(&f.pk, session);
+    put_text(&f, peer);
+    put_bin(&f, note);
+    msgpack_pack_uint32(&f.pk, entity);
+    msgpack_pack_uint32(&f.pk, count);
     end(&f);
 }
 

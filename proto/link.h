@@ -13,6 +13,9 @@
  *   drain       [8, session, bytes a second]     gateway to world, see below
  *   bind        [9, session, peer, note]         gateway to world, in place of an open
  *   note        [10, session, note]              world to gateway
+ *   redirect    [11, session, world id, entity, count]     world to gateway, see below
+ *   left        [12, session]                    gateway to world
+ *   attach      [13, session, peer, note, entity, count]   gateway to world
  *
  * A close from the world says Bye with its code; with code 0 that the session has ended or never
  * was. A close from the gateway says that the client is gone; with a code that it wants a close of
@@ -25,6 +28,12 @@
  * A note is the world's, opaque to the gateway: what the world needs to know a session again. The
  * gateway keeps the last one, an empty one is none, and hands it back in a bind when the link was
  * lost and is there again.
+ *
+ * A redirect says that another world has the session, with its entity, from now on; it is the last
+ * word of this world for it. The gateway sends `left` behind the last frame that it sent here for
+ * the session, and attach to the other world before the first one there; then congestion, if the
+ * client does not drain. `entity` and `count` are the redirect's.
+ * The old world forwards what came between, so nothing is lost, and nothing asked twice.
  */
 #pragma once
 
@@ -45,18 +54,24 @@ enum link_kind {
     LINK_PONG,
     LINK_DRAIN,
     LINK_BIND,
-    LINK_NOTE
+    LINK_NOTE,
+    LINK_REDIRECT,
+    LINK_LEFT,
+    LINK_ATTACH
 };
 
 #define LINK_BODIES_MAX 16 /* bodies in one data frame */
 
 struct link_frame {
     enum link_kind kind;
-    uint64_t session;    /* open, data, close, congestion, drain, bind, note */
+    uint64_t session;    /* all but hello, data many, ping and pong */
     uint32_t version;    /* hello */
     struct span id, key; /* hello */
-    struct span text;    /* open, bind: peer; close: reason */
-    struct span note;    /* bind, note: at most LINK_NOTE_MAX */
+    struct span text;    /* open, bind, attach: peer; close: reason */
+    struct span note;    /* bind, note, attach: at most LINK_NOTE_MAX */
+    struct span world;   /* redirect: 1 to LINK_WORLD_MAX bytes */
+    uint32_t entity;     /* redirect, attach: its id */
+    uint32_t count;      /* redirect, attach: of its hand-overs */
     uint32_t code;       /* close */
     bool on;             /* congestion */
     uint64_t number;     /* ping, pong; drain: bytes a second */
@@ -84,6 +99,11 @@ void link_write_congestion(struct span_writer *w, uint64_t session, bool on);
 void link_write_drain(struct span_writer *w, uint64_t session, uint64_t bytes_per_s);
 void link_write_bind(struct span_writer *w, uint64_t session, struct span peer, struct span note);
 void link_write_note(struct span_writer *w, uint64_t session, struct span note);
+void link_write_redirect(struct span_writer *w, uint64_t session, struct span world,
+                         uint32_t entity, uint32_t count);
+void link_write_left(struct span_writer *w, uint64_t session);
+void link_write_attach(struct span_writer *w, uint64_t session, struct span peer, struct span note,
+                       uint32_t entity, uint32_t count);
 void link_write_ping(struct span_writer *w, uint64_t number);
 void link_write_pong(struct span_writer *w, uint64_t number);
 

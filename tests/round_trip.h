@@ -178,6 +178,15 @@ static inline void round_trip_link_write(struct span_writer *w, const struct lin
     case LINK_NOTE:
         link_write_note(w, f->session, f->note);
         return;
+    case LINK_REDIRECT:
+        link_write_redirect(w, f->session, f->world, f->entity, f->count);
+        return;
+    case LINK_LEFT:
+        link_write_left(w, f->session);
+        return;
+    case LINK_ATTACH:
+        link_write_attach(w, f->session, f->text, f->note, f->entity, f->count);
+        return;
     }
 }
 
@@ -185,8 +194,9 @@ static inline bool round_trip_link_same(const struct link_frame *a, const struct
 {
     bool same = a->kind == b->kind && a->session == b->session && span_equal(a->id, b->id) &&
                 span_equal(a->key, b->key) && span_equal(a->text, b->text) &&
-                span_equal(a->note, b->note) && a->code == b->code && a->on == b->on &&
-                a->number == b->number && a->n_bodies == b->n_bodies &&
+                span_equal(a->note, b->note) && span_equal(a->world, b->world) &&
+                a->entity == b->entity && a->count == b->count && a->code == b->code &&
+                a->on == b->on && a->number == b->number && a->n_bodies == b->n_bodies &&
                 a->n_sessions == b->n_sessions;
     for (uint32_t i = 0; same && i < a->n_bodies; i++)
         same = span_equal(a->bodies[i], b->bodies[i]);

@@ -175,6 +175,9 @@ static void take(struct upstream *u, uint32_t conn, struct span_writer *w, struc
     case LINK_PONG:
     case LINK_DATA_MANY:
     case LINK_BIND:
+    case LINK_REDIRECT:
+    case LINK_LEFT:
+    case LINK_ATTACH:
     case LINK_NOTE:
         break;
     }

@@ -11,8 +11,9 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-static const char *const KINDS[] = {"hello", "open", "data",  "data many", "close", "congestion",
-                                    "ping",  "pong", "drain", "bind",      "note"};
+static const char *const KINDS[] = {"hello",      "open",     "data", "data many", "close",
+                                    "congestion", "ping",     "pong", "drain",     "bind",
+                                    "note",       "redirect", "left", "attach"};
 
 static struct span bytes_of(const json_t *m, const char *key, struct vectors_room *room)
 {
@@ -41,6 +42,9 @@ static void frame_of(const json_t *m, struct vectors_room *room, struct link_fra
         .key = bytes_of(m, "key", room),
         .text = bytes_of(m, "text", room),
         .note = bytes_of(m, "note", room),
+        .world = bytes_of(m, "world", room),
+        .entity = (uint32_t)uint_of(m, "entity"),
+        .count = (uint32_t)uint_of(m, "count"),
         .code = (uint32_t)uint_of(m, "code"),
         .on = json_is_true(json_object_get(m, "on")),
         .number = uint_of(m, "number"),
@@ -76,6 +80,9 @@ static void assert_read(const char *name, struct span body, const struct link_fr
     cr_assert(span_equal(got.key, want->key), "%s", name);
     cr_assert(span_equal(got.text, want->text), "%s", name);
     cr_assert(span_equal(got.note, want->note), "%s", name);
+    cr_assert(span_equal(got.world, want->world), "%s", name);
+    cr_assert_eq(got.entity, want->entity, "%s", name);
+    cr_assert_eq(got.count, want->count, "%s", name);
     cr_assert_eq(got.code, want->code, "%s", name);
     cr_assert_eq(got.on, want->on, "%s", name);
     cr_assert_eq(got.number, want->number, "%s", name);
