@@ -242,6 +242,13 @@ test-web:  ## the pages in a browser: Debian's chromium without a screen (npm's 
 _test_web: all
 	@AEGIS_BIN=$(abspath $(BIN)) exec sh tests/run-web.sh $(BUILD) $(WEB_TESTS)
 
+.PHONY: test-py _test_py
+test-py:  ## the Python client against the golden vectors and a running world (part of make test)
+	@$(INSTALL_DEPS) test
+	+@$(again) _test_py
+_test_py: all
+	@AEGIS_BIN=$(abspath $(BIN)) exec sh tests/run-py.sh
+
 .PHONY: bench _bench
 bench:  ## run every benchmark once, short (bin/bench NAME -help for one of them)
 	@$(INSTALL_DEPS) build

@@ -34,6 +34,7 @@ web|chromium|shows the pages, for their tests
 web|fonts-dejavu-core|their letters, on a machine without a screen
 lint|clang-format|the form of the code
 lint|cppcheck|static checks
+lint|mypy|the types of the Python client
 lint|clang|a second opinion on warnings, and libFuzzer
 END
 }
@@ -62,7 +63,7 @@ wanted() {
 # Without Debian's tools the best guess is whether the things themselves are there.
 thing_is_there() {
     case $1 in
-        gcc | make | cppcheck | clang | clang-format) command -v "$1" >/dev/null ;;
+        gcc | make | cppcheck | clang | clang-format | mypy) command -v "$1" >/dev/null ;;
         libc6-dev) [ -e /usr/include/stdio.h ] ;;
         pkgconf*) command -v pkg-config >/dev/null ;;
         libevent-dev) pkg-config --exists libevent_core libevent_extra 2>/dev/null ;;

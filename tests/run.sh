@@ -144,6 +144,7 @@ done
 single check-includes sh tests/lint/check-includes.sh
 single docs sh tests/lint/docs.sh check "$bin"
 script contract sh tests/e2e/run_contract.sh "$bin" "$build/contract"
+script client-py sh tests/run-py.sh
 script chaos python3 tests/e2e/chaos.py -bin "$bin" -bots 100 -seconds 20 -every 2.5 -drop 0.05 \
     -window 8 -growth 200 -dir "$build/chaos"
 script lint-selftest sh tests/lint/selftest.sh

@@ -9,9 +9,7 @@ import struct
 import time
 
 from client import (ENTER, ENTER_RESP, ERROR, LEAVE, LEAVE_RESP, LOGIN, LOGIN_RESP, MOVE, MOVE_RESP,
-                    PING, PING_RESP, SAY, SAY_RESP, WALK, Broken, body_of, dir_byte, grains, heads,
-                    pack, place_of, read_moves, speed_byte, unpack)
-from wire import Tcp
+                    PING, PING_RESP, SAY, SAY_RESP, WALK, body_of, heads, pack)
 from contract_stage import (BAD_FRAME, BAD_PAYLOAD, NOT_LOGGED_IN, RATE_LIMITED, UNKNOWN_CMD,
                             is_refusal)
 
@@ -23,83 +21,6 @@ LIMIT = 16384
 def load(name):
     with open(os.path.join(VECTORS, name), encoding="utf-8") as file:
         return json.load(file)
-
-
-# --- vectors read by this client ------------------------------------------------------------------
-
-
-def plain(meaning):
-    """The value that a vector's meaning stands for."""
-    if isinstance(meaning, dict):
-        if set(meaning) == {"bin"}:
-            return bytes.fromhex(meaning["bin"])
-        if set(meaning) == {"int"}:
-            return int(meaning["int"])
-        return {key: plain(value) for key, value in meaning.items()}
-    return [plain(one) for one in meaning] if isinstance(meaning, list) else meaning
-
-
-def reads(value, wanted, canonical):
-    """Did we read what it means? Otherwise unknown keys and elements may stand beside it."""
-    if canonical:
-        return value == wanted and type(value) is type(wanted)
-    if isinstance(wanted, dict):
-        return isinstance(value, dict) and all(
-            reads(value.get(key, True if key == "ok" else None), one, False)
-            for key, one in wanted.items())
-    if isinstance(wanted, list):
-        return len(value) >= len(wanted) and all(
-            reads(a, b, False) for a, b in zip(value, wanted))
-    if isinstance(wanted, float):
-        return float(value) == wanted
-    return wanted is None and isinstance(value, dict) or value == wanted
-
-
-def the_messages_read_as_they_mean(stage):
-    vectors, wrong = load("messages.json")["vectors"], []
-    for vector in vectors:
-        data, canonical = bytes.fromhex(vector["hex"]), vector.get("canonical", True)
-        cmd, seq, payload = unpack(data[4:])
-        wanted = vector["meaning"]
-        if len(data) != 4 + struct.unpack(">I", data[:4])[0] or (cmd, seq) != (
-                wanted["cmd"], wanted["seq"]) or not reads(
-                    payload, plain(wanted["payload"]), canonical):
-            wrong.append(vector["name"])
-        elif canonical and Tcp().frame(body_of(cmd, seq, plain(wanted["payload"]))) != data:
-            wrong.append(f"{vector['name']} (written)")
-    stage.check(f"vectors: {len(vectors)} messages read and write as they mean", not wrong, wrong)
-
-
-def a_record_differs(record, wanted, meaning):
-    quantum = meaning["quantum"]
-    at = [place_of(wire, last, quantum) for wire, last in
-          zip((record.x, record.y), wanted["last"])]
-    if list(record) != [wanted.get(key) for key in ("id", "x", "y", "dir", "speed")]:
-        return True
-    if at != wanted["place"]:
-        return True
-    return ([grains(c, quantum) % 65536 for c in wanted["exact"]] != [record.x, record.y]
-            or "exact_dir" in wanted and dir_byte(wanted["exact_dir"]) != record.dir
-            or "exact_speed" in wanted and speed_byte(
-                wanted["exact_speed"], meaning["max_speed"]) != record.speed)
-
-
-def the_packed_moves_read_as_they_mean(stage):
-    data, wrong = load("aoi_move.json"), []
-    for vector in data["vectors"]:
-        records, meaning = read_moves(bytes.fromhex(vector["hex"])), vector["meaning"]
-        if len(records) != len(meaning["records"]) or any(
-                a_record_differs(*pair, meaning) for pair in zip(records, meaning["records"])):
-            wrong.append(vector["name"])
-    stage.check(f"vectors: {len(data['vectors'])} runs of packed moves read and write as they mean",
-                not wrong, wrong)
-    for vector in data["bad"]:
-        try:
-            read_moves(bytes.fromhex(vector["hex"]))
-            wrong.append(vector["name"])
-        except Broken:
-            pass
-    stage.check(f"vectors: {len(data['bad'])} runs that cannot be taken are not", not wrong, wrong)
 
 
 # --- vectors sent to the server -------------------------------------------------------------------
@@ -401,8 +322,7 @@ def before_login_only_login_and_ping(stage):
     return stage.stays("after unknown commands", client)
 
 
-SCENES = (the_messages_read_as_they_mean, the_packed_moves_read_as_they_mean,
-          the_bad_bodies_get_bye_1, the_bad_payloads_are_refused, the_table_has_these_requests,
+SCENES = (the_bad_bodies_get_bye_1, the_bad_payloads_are_refused, the_table_has_these_requests,
           lengths_have_limits, bye_is_read_by_one_who_still_sends, bye_comes_behind_the_answers,
           frames_come_in_any_pieces, pipelined_requests_are_answered_in_order,
           depth_and_text_are_walked, numbers_come_in_any_form, unknown_and_doubled_keys,

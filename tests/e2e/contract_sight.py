@@ -1,6 +1,6 @@
 """tests/e2e/contract_sight.py: PROTOCOL.md, What a client may rely on: sight, order, coming, going.
 
-Order, ids and ticks of every frame are held by client.py's view; here is what must be told, and
+Order, ids and ticks of every frame are held by audit.py; here is what must be told, and
 what must not. May touch: the stage. On trouble: a failed check.
 """
 import math
@@ -8,8 +8,10 @@ import random
 import time
 
 from client import (AOI_ADD, AOI_MOVE, AOI_REMOVE, BYE, ENTER, ENTER_RESP, LEAVE, LEAVE_RESP, MOVE,
-                    SAY_NOTIFY, SAY_RESP, TURN, Late, dir_byte, pump, read_moves,
-                    speed_byte, walk)
+                    SAY_NOTIFY, SAY_RESP, Late, pump, walk)
+from aegis_client import read_moves
+from aegis_client.moves import TURN
+from audit import dir_byte, speed_byte
 from contract_stage import BAD_PAYLOAD, MOVE_SPEED, is_refusal, rest
 
 JUST = 1e-9  # past the radius, and far below a quantum
@@ -75,7 +77,7 @@ def met(stage, what, viewer, mover):
     if together:
         told = viewer.view[mover.id]
         stage.check("by name, at the exact place", (told.name, told.x, told.y) == (
-            mover.name, mover.x, mover.y) or not told.exact, vars(told))
+            mover.name, mover.x, mover.y) or mover.id not in viewer.audit.exact, vars(told))
 
 
 def sight_ends_just_past_the_radius(stage):
@@ -270,9 +272,9 @@ def dir_and_speed_are_told(stage):
         except Late:
             pass  # said below
         rest([viewer, mover], 3)
-        told, known = records_since(viewer, mark), viewer.view[mover.id]
-        stage.check(f"{what}: told once, as it should be", len(told) == 1 and known.told[2:] == [
-            dir_byte(heading), speed_byte(speed, top)], (told, known.told))
+        told, known = records_since(viewer, mark), viewer.audit.told[mover.id]
+        stage.check(f"{what}: told once, as it should be", len(told) == 1 and known[2:] == [
+            dir_byte(heading), speed_byte(speed, top)], (told, known))
         stage.check(f"{what}: with what changed and nothing else", len(told) == 1 and (
             told[0].dir is not None, told[0].speed is not None) == (
                 "dir" in more, "speed" in more), told)

@@ -7,7 +7,7 @@ May touch: connections to the gateway. On trouble: a failed check.
 import socket
 import struct
 
-from client import PING, PING_RESP, Closed, Late, body_of, split
+from client import PING, PING_RESP, Broken, Late, body_of, split
 from wire import (BINARY, CLOSE, CONTINUATION, PONG, TEXT, Ws, ws_accept, ws_close, ws_frame,
                   ws_greeting, ws_head)
 from wire import PING as WS_PING
@@ -52,8 +52,7 @@ def handshakes_are_answered_however_they_are_cut(stage):
     for cut in range(1, len(greeting), 3):
         client = stage.client()
         client.sock.close()  # its own greeting is of no use here
-        client.sock, client.wire = connect(stage), Ws()
-        client.wire.key = KEY
+        client.sock, client.wire = connect(stage), Ws("a", key=KEY)
         client.send_bytes(greeting[:cut])
         client.send_bytes(greeting[cut:] + ping)
         if client.answer(1).cmd != PING_RESP:
@@ -167,7 +166,7 @@ def ends(stage, what, data, bye, close):
     code = client.frames[0].payload["code"] if client.frames else None
     return stage.check(f"{what}: {'Bye %s, then ' % bye if bye else ''}close {close}",
                        len(client.frames) == (1 if bye else 0) and code == bye
-                       and client.wire.close == close, (client.frames, client.wire.close))
+                       and client.wire.closed == close, (client.frames, client.wire.closed))
 
 
 def what_breaks_the_framing_ends_it(stage):
@@ -264,7 +263,7 @@ def the_server_frames_each_body_alone(stage):
     try:
         [split(body) for body in bodies]
         stage.check("each message is one body, whole", len(bodies) >= 3)
-    except (Closed, ValueError) as error:
+    except Broken as error:
         stage.check("each message is one body, whole", False, error)
 
 

@@ -6,7 +6,7 @@
 # Format (clang-format), cppcheck, functions of at most 70 lines, files of at most 600, names unique
 # in the tree, a head comment in every file, no leftovers (marks of unfinished work, paths of
 # somebody's machine, blanks at a line's end), scripts that parse and can be run, man pages without
-# warnings. A tool that is not installed is said to be skipped.
+# warnings, the types of the Python client (mypy). A tool that is not installed is said to be skipped.
 # May touch: nothing; it only reads.
 # On trouble: one line for each finding, FILE:LINE first, and exit status 1.
 set -u
@@ -19,7 +19,7 @@ findings=$(mktemp) || exit 1
 trap 'rm -f "$findings"' EXIT
 
 files() {
-    find . \( -name .git -o -path ./build -o -path ./bin -o -name node_modules \) -prune -o -type f "$@" -print |
+    find . \( -name .git -o -path ./build -o -path ./bin -o -name node_modules -o -name __pycache__ \) -prune -o -type f "$@" -print |
         sed 's|^\./||' | LC_ALL=C sort
 }
 
@@ -38,7 +38,7 @@ have() {
     return 1
 }
 
-find . \( -name .git -o -path ./build -o -path ./bin -o -name node_modules \) -prune -o -name '*[[:space:]]*' -print |
+find . \( -name .git -o -path ./build -o -path ./bin -o -name node_modules -o -name __pycache__ \) -prune -o -name '*[[:space:]]*' -print |
     sed 's/$/:1: a blank in the name/' >>"$findings"
 
 # Names: one folder for each, main.c apart.
@@ -140,6 +140,11 @@ if [ -n "$c_files" ] && have cppcheck; then
         --suppress=duplicateAssignExpression -D_GNU_SOURCE -DAEGIS_VERSION='""' -I. \
         -j"$(nproc 2>/dev/null || echo 2)" --template='{file}:{line}: {id}: {message}' \
         $(echo "$c_files" | grep '\.c$' | grep -v '^tests/') 2>&1 | sort -u >>"$findings"
+fi
+
+if [ -e proto/py/pyproject.toml ] && have mypy; then
+    mypy --no-error-summary --cache-dir=/dev/null --config-file proto/py/pyproject.toml \
+        proto/py/*/ 2>&1 | grep ': error: ' >>"$findings"
 fi
 
 count=$(wc -l <"$findings")

@@ -221,6 +221,19 @@ if command -v clang-format >/dev/null; then
     printf 'int   g;\n' >>"$tree/core/b.c"
     lint "another form" 'core/b.c:10: not in the form of .clang-format'
 fi
+if command -v mypy >/dev/null; then
+    plant_clean
+    put proto/py/pyproject.toml <<END
+[tool.mypy]
+strict = true
+END
+    put proto/py/client/__init__.py <<'END'
+"""proto/py/client/__init__.py: something."""
+number: int = "one"
+END
+    lint "what mypy finds" 'proto/py/client/__init__.py:2: error: '
+fi
+
 if command -v cppcheck >/dev/null; then
     put core/h.c <<END
 /* core/h.c: something. */
