@@ -7,6 +7,7 @@
 #include "common/io/http.h"
 #include "common/parts.h"
 #include "gateway/origins.h"
+#include "proto/link_proof.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -36,6 +37,9 @@ const struct opt gateway_opts[] = {
     {.name = "link-timeout", .type = OPT_DURATION, .offset = FIELD(link_timeout_ns), .def = "3s",
      .unit = "s", .min = 0.01, .max = DAY_MS / 1000, .zero_off = true,
      .help = "a world silent for this long counts as away; both sides ping three times in it"},
+    {.name = "link-key", .type = OPT_TEXT, .offset = FIELD(link_key), .def = "", .unit = "",
+     .help = "file of secrets, one a line, of which the first is shown to have to the world, which "
+             "must have it too; read anew at SIGHUP"},
     {.name = "admin", .type = OPT_TEXT, .offset = FIELD(admin), .def = "", .unit = "",
      .help = "where operators find /metrics, /healthz and /readyz; a bare port is on 127.0.0.1"},
     {.name = "ws-listen", .type = OPT_ADDR, .offset = FIELD(ws_listen), .def = "", .unit = "",
@@ -162,6 +166,11 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
     if (config->admin[0] != '\0' && http_addr_read(config->admin, admin, &reason) != 0) {
         snprintf(why, why_cap, "-admin: \"%.80s\": %s", config->admin, reason);
         return E_RANGE;
+    }
+    if (config->link_key[0] != '\0' && !link_proof_built()) {
+        snprintf(why, why_cap,
+                 "-link-key: this program was built without libcrypto (-version tells)");
+        return E_MISSING;
     }
     return gateway_opts_check_ws(config, why, why_cap);
 }
