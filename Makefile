@@ -167,6 +167,9 @@ what_is_missing = { command -v $(firstword $(CC)) >/dev/null || { \
 	echo "make: the library $$p is missing (Debian package $$deb);" \
 	"deploy/install-deps.sh installs it" >&2; exit 1; }; done; }
 
+# The page is a part of the program (gateway/web_page.c).
+$(BUILD)/gateway/web_page.o: $(wildcard gateway/web/*) proto/js/aegis.js
+
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # --- tests, fuzz targets, benchmarks: linked with every room but the doors ---------------------------

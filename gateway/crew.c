@@ -242,9 +242,16 @@ static int crew_read_web(struct crew *c, const struct gateway_config *config, ch
 
     if (config->ws_listen[0] == '\0')
         return 0;
-    const int r = web_files_create(config->web, &c->web, cause, sizeof(cause));
-    if (r != 0)
+    int r = web_files_create(config->web, &c->web, cause, sizeof(cause));
+    if (r != 0) {
         snprintf(why, why_cap, "-web: %s", cause);
+        return r;
+    }
+    if (config->web[0] != '\0' && config->web_maps[0] == '\0')
+        return 0; /* all that is served is the folder's */
+    r = web_files_add_maps(c->web, config->web_maps, cause, sizeof(cause));
+    if (r != 0)
+        snprintf(why, why_cap, "-web-maps: %s", cause);
     return r;
 }
 
