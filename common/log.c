@@ -24,7 +24,7 @@
 
 static struct {
     const char *role;
-    enum log_level level;
+    _Atomic enum log_level level;
     enum log_format format;
 } sink = {"aegis", LOG_INFO, LOG_TEXT};
 
@@ -45,6 +45,21 @@ void log_init(const char *role, enum log_level level, enum log_format format)
     sink.role = role;
     sink.level = level;
     sink.format = format;
+}
+
+void log_set_level(enum log_level level)
+{
+    sink.level = level;
+}
+
+enum log_level log_least(void)
+{
+    return sink.level;
+}
+
+const char *log_level_name(enum log_level level)
+{
+    return level_names[level];
 }
 
 int log_level_find(const char *name)

@@ -25,6 +25,11 @@ struct log_site {
 /* `role` ("world", "gateway") stands in each line; borrowed for ever. */
 void log_init(const char *role, enum log_level level, enum log_format format);
 
+/* From now on; from any thread. */
+void log_set_level(enum log_level level);
+enum log_level log_least(void);
+const char *log_level_name(enum log_level level);
+
 /* -1: not a level's name. Names: debug, info, warn, error, off. */
 int log_level_find(const char *name);
 

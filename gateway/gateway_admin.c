@@ -64,9 +64,9 @@ static int page_ready(void *arg, FILE *to)
 }
 
 static const struct http_route routes[] = {
-    {"/metrics", METRICS_TYPE, page_metrics, NULL},
-    {"/healthz", PLAIN_TYPE, page_health, NULL},
-    {"/readyz", PLAIN_TYPE, page_ready, NULL},
+    {.path = "/metrics", .type = METRICS_TYPE, .page = page_metrics},
+    {.path = "/healthz", .type = PLAIN_TYPE, .page = page_health},
+    {.path = "/readyz", .type = PLAIN_TYPE, .page = page_ready},
 };
 
 int gateway_admin_create(struct loop *l, const char *addr, struct crew *crew,

@@ -58,9 +58,11 @@ static int order_echo(void *arg, const struct http_order *in, FILE *to)
 }
 
 static const struct http_route routes[] = {
-    {"/hello", "text/plain", page_hello, NULL},      {"/away", "text/plain", page_away, NULL},
-    {"/huge", "text/plain", page_huge, NULL},        {"/echo", "text/plain", NULL, order_echo},
-    {"/both", "text/plain", page_hello, order_echo},
+    {.path = "/hello", .type = "text/plain", .page = page_hello},
+    {.path = "/away", .type = "text/plain", .page = page_away},
+    {.path = "/huge", .type = "text/plain", .page = page_huge},
+    {.path = "/echo", .type = "text/plain", .post = order_echo},
+    {.path = "/both", .type = "text/plain", .page = page_hello, .post = order_echo},
 };
 
 static void rig_init(struct rig *r, int64_t request_ns)
@@ -70,7 +72,13 @@ static void rig_init(struct rig *r, int64_t request_ns)
     *r = (struct rig){0};
     log_init("test", LOG_OFF, LOG_TEXT);
     cr_assert_eq(loop_create(&r->loop), 0);
-    struct http_config c = {"127.0.0.1:0", routes, ARRAY_LEN(routes), r, request_ns};
+    struct http_config c = {
+        .addr = "127.0.0.1:0",
+        .routes = routes,
+        .n_routes = ARRAY_LEN(routes),
+        .arg = r,
+        .request_ns = request_ns,
+    };
     cr_assert_eq(http_create(r->loop, &c, &r->http, why, sizeof(why)), 0, "%s", why);
 }
 
@@ -422,7 +430,8 @@ Test(http, a_port_in_use_is_named)
     char why[256];
 
     rig_init(&r, 0);
-    struct http_config c = {http_addr(r.http), routes, ARRAY_LEN(routes), &r, 0};
+    struct http_config c = {
+        .addr = http_addr(r.http), .routes = routes, .n_routes = ARRAY_LEN(routes)};
     cr_assert_eq(http_create(r.loop, &c, &second, why, sizeof(why)), E_IO);
     cr_expect(strstr(why, http_addr(r.http)), "%s", why);
     rig_fini(&r);

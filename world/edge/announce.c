@@ -1,74 +1,16 @@
 /* world/edge/announce.c: see the header. */
 #include "world/edge/announce.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include "common/http_query.h"
+
 #include <string.h>
-
-#define VALUE_MAX 256 /* bytes of a parameter's value */
-
-static int hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* Take the percent signs out. E_BAD: not well formed, a NUL in it, or too long. */
-static int decode(struct span in, char out[VALUE_MAX + 1])
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < in.n; i++) {
-        int c = in.p[i];
-
-        if (c == '%') {
-            int high = i + 2 < in.n ? hex_digit(in.p[i + 1]) : -1;
-            int low = high >= 0 ? hex_digit(in.p[i + 2]) : -1;
-
-            if (low < 0)
-                return E_BAD;
-            c = high << 4 | low;
-            i += 2;
-        }
-        if (c == 0 || n == VALUE_MAX)
-            return E_BAD;
-        out[n++] = (char)c;
-    }
-    out[n] = '\0';
-    return 0;
-}
-
-/* A decimal number from the front, and the comma behind it unless it is the last. */
-static bool take_number(const char **at, bool last, double *out)
-{
-    size_t n = strspn(*at, "+-.0123456789eE");
-    char *end;
-
-    if (n == 0 || (*at)[n] != (last ? '\0' : ','))
-        return false;
-    *out = strtod(*at, &end);
-    if (end != *at + n || !isfinite(*out))
-        return false;
-    *at = end + !last;
-    return true;
-}
-
-static bool read_numbers(const char *text, double *out, int n)
-{
-    for (int i = 0; i < n; i++) {
-        if (!take_number(&text, i == n - 1, &out[i]))
-            return false;
-    }
-    return true;
-}
 
 static const char *take_rect(struct announce *a, const char *value)
 {
     if (a->has_rect)
         return "rect is given twice";
-    if (!read_numbers(value, a->rect, 4) || a->rect[0] > a->rect[2] || a->rect[1] > a->rect[3])
+    if (!http_query_numbers(value, a->rect, 4) || a->rect[0] > a->rect[2] ||
+        a->rect[1] > a->rect[3])
         return "rect must be x0,y0,x1,y1, finite, x0 <= x1 and y0 <= y1";
     a->has_rect = true;
     return NULL;
@@ -78,7 +20,7 @@ static const char *take_at(struct announce *a, const char *value)
 {
     if (a->has_at)
         return "at is given twice";
-    if (!read_numbers(value, a->at, 2))
+    if (!http_query_numbers(value, a->at, 2))
         return "at must be x,y, finite";
     a->has_at = true;
     return NULL;
@@ -110,23 +52,14 @@ static const char *take_parameter(struct announce *a, struct span name, const ch
 static const char *read_query(struct announce *a, struct span query)
 {
     while (query.n > 0) {
-        const uint8_t *amp = memchr(query.p, '&', query.n);
-        size_t n = amp ? (size_t)(amp - query.p) : query.n;
-        const uint8_t *equals = memchr(query.p, '=', n);
-        char value[VALUE_MAX + 1];
+        struct http_query q;
         const char *why;
-        size_t name;
 
-        if (!equals || n + 1 == query.n) /* an & at the end has nothing behind it */
-            return "the query must be name=value, parted by &";
-        name = (size_t)(equals - query.p);
-        if (decode(span_of(equals + 1, n - name - 1), value) != 0)
-            return "a value in the query is not well formed";
-        why = take_parameter(a, span_of(query.p, name), value);
+        if (http_query_next(&query, &q) != 0)
+            return q.why;
+        why = take_parameter(a, q.name, q.value);
         if (why)
             return why;
-        n += amp != NULL;
-        query = span_of(query.p + n, query.n - n);
     }
     return NULL;
 }
