@@ -132,6 +132,8 @@ void oracle_act(struct oracle *o);
 void oracle_put(struct oracle *o, struct oracle_player *p);
 void oracle_judge(struct oracle *o);
 void oracle_judge_rest(const struct oracle *o);
+/* What is explained to operators is so. */
+void oracle_explain(const struct oracle *o);
 
 /* The same for soft sight: random rules of it, beside the others; the memory for a world; a tick;
  * the ticks until all is exact; and that it is. */

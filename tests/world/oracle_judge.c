@@ -191,6 +191,7 @@ void oracle_judge(struct oracle *o)
         if (p->inside && p->open && o->rig->sessions[p->s].puts != p->puts)
             oracle_put(o, p);
     }
+    oracle_explain(o);
     if (o->rules.soft.n_tiers > 0) {
         oracle_soft_judge(o);
         return;

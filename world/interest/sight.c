@@ -255,6 +255,11 @@ void sight_release(struct sight *s, uint32_t viewer)
 
 /* --- questions between two ticks ------------------------------------------------------------ */
 
+bool sight_watches(const struct sight *s, uint32_t slot)
+{
+    return s->soft ? soft_watches(s->soft, slot) : s->mode[slot] != SIGHT_BLIND;
+}
+
 bool sight_knows(const struct sight *s, const struct entities *e, uint32_t viewer, uint32_t subject)
 {
     const struct places *p = &s->places;

@@ -147,6 +147,8 @@ void sight_forget(struct sight *s, uint32_t viewer);
 /* Hold what the viewer knows as a list, until sight_release. 0, or E_FULL (nothing changed). */
 int sight_hold(struct sight *s, const struct entities *e, uint32_t viewer) MUST_CHECK;
 void sight_release(struct sight *s, uint32_t viewer);
+/* Is it a viewer? */
+bool sight_watches(const struct sight *s, uint32_t slot);
 /* Does the viewer know this entity, as of the last tick? */
 bool sight_knows(const struct sight *s, const struct entities *e, uint32_t viewer,
                  uint32_t subject);

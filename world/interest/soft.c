@@ -135,6 +135,11 @@ void soft_release(struct soft *s, uint32_t viewer)
     v->flags = SOFT_VIEWER | SOFT_LOOK | SOFT_ALL;
 }
 
+bool soft_watches(const struct soft *s, uint32_t slot)
+{
+    return s->viewers[slot].flags != 0;
+}
+
 bool soft_knows(const struct soft *s, uint32_t viewer, uint64_t key)
 {
     return soft_list_find(s, &s->viewers[viewer], key) != SOFT_NONE;

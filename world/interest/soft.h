@@ -155,6 +155,7 @@ void soft_afresh(struct soft *s, uint32_t viewer);
 void soft_blind(struct soft *s, uint32_t viewer);
 void soft_hold(struct soft *s, uint32_t viewer);
 void soft_release(struct soft *s, uint32_t viewer);
+bool soft_watches(const struct soft *s, uint32_t slot);
 bool soft_knows(const struct soft *s, uint32_t viewer, uint64_t key);
 /* out: [cap] keys, ascending. Returns how many. */
 uint32_t soft_list(const struct soft *s, uint32_t viewer, uint64_t *out);
