@@ -12,8 +12,6 @@
 #include "common/io/loop.h"
 #include "common/io/net.h"
 #include "common/io/notify.h"
-#include "common/io/reload.h"
-#include "common/keys.h"
 #include "common/log.h"
 #include "common/parts.h"
 #include "proto/message.h"
@@ -55,9 +53,7 @@ struct program {
     struct world_status status;
     struct world_admin *admin; /* NULL: off */
     struct admin_token token;
-    struct keys link_keys; /* all zero: no -link-key */
     struct notify *notify; /* NULL: no service manager */
-    struct reload reload;  /* who keeps a file joins it */
     struct edge_metrics metrics;
     struct hist tick_ns; /* tick and hand-over to the links */
     bool draining, drained, stored;
@@ -89,6 +85,8 @@ static void on_tick(void *arg, struct mono now, uint64_t skipped)
     uint64_t took_ns = (uint64_t)clock_since(clock_mono(), start);
     hist_add(&p->tick_ns, took_ns);
     world_status_tick(&p->status, took_ns);
+    if (p->admin)
+        world_admin_tick(p->admin, now, took_ns);
     p->metrics.ticks_skipped += skipped;
     p->metrics.tick_overruns += took_ns > (uint64_t)p->options.core.tick_ns;
     if (skipped > 0)
@@ -132,10 +130,25 @@ static void count_unstored(struct program *p)
     p->exit_status = EXIT_TROUBLE;
 }
 
-static void on_signal(void *arg, int signo)
+static void drain(void *arg)
 {
     struct program *p = arg;
     int64_t limit_ns = p->options.drain_timeout_ns;
+
+    if (p->draining)
+        return;
+    p->draining = true;
+    notify_stopping(p->notify);
+    ticker_fini(&p->ticker);
+    if (limit_ns != 0)
+        loop_timer_arm(p->deadline, limit_ns);
+    storage_finish(p->storage, on_stored, p);
+    world_link_finish(p->link, limit_ns != 0 ? limit_ns : FOREVER_NS, on_drained, p);
+}
+
+static void on_signal(void *arg, int signo)
+{
+    struct program *p = arg;
 
     if (p->draining) {
         log_line(LOG_WARN, "signal %d again: ending at once", signo);
@@ -143,14 +156,8 @@ static void on_signal(void *arg, int signo)
         loop_stop(p->loop);
         return;
     }
-    p->draining = true;
     log_line(LOG_INFO, "draining signal=%d", signo);
-    notify_stopping(p->notify);
-    ticker_fini(&p->ticker);
-    if (limit_ns != 0)
-        loop_timer_arm(p->deadline, limit_ns);
-    storage_finish(p->storage, on_stored, p);
-    world_link_finish(p->link, limit_ns != 0 ? limit_ns : FOREVER_NS, on_drained, p);
+    drain(p);
 }
 
 /* --- start and end ---------------------------------------------------------------------------- */
@@ -185,7 +192,6 @@ static int build(struct program *p, char *why, size_t why_cap)
 {
     int err = loop_create(&p->loop);
 
-    reload_init(&p->reload, p->loop);
     if (err == 0)
         err = world_link_create(p->loop, &p->options, &p->metrics, &p->link);
     if (err == 0)
@@ -228,8 +234,18 @@ static void name_flag(const char *flag, char *why, size_t why_cap)
 
 static int start_admin(struct program *p, char *why, size_t why_cap)
 {
-    struct world_admin_view view = {p->world,    p->link,   &p->metrics,
-                                    &p->tick_ns, &p->token, p->storage};
+    struct world_admin_view view = {
+        .world = p->world,
+        .link = p->link,
+        .metrics = &p->metrics,
+        .tick_ns = &p->tick_ns,
+        .token = &p->token,
+        .storage = p->storage,
+        .maps = {.rate = (uint32_t)p->options.map_rate,
+                 .viewers = (uint32_t)p->options.map_viewers},
+        .drain = drain,
+        .drain_arg = p,
+    };
     int err = 0;
 
     if (p->options.admin[0] == '\0')
@@ -246,37 +262,10 @@ static int start_admin(struct program *p, char *why, size_t why_cap)
     return err;
 }
 
-static int read_link_keys(void *arg, char *why, size_t why_cap)
-{
-    struct program *p = arg;
-    return keys_read(&p->link_keys, why, why_cap);
-}
-
-/* Before anybody can connect. */
-static int guard_link(struct program *p, char *why, size_t why_cap)
-{
-    if (p->options.link_key[0] == '\0')
-        return 0;
-    keys_init(&p->link_keys, p->options.link_key);
-    int err = read_link_keys(p, why, why_cap);
-    if (err != 0) {
-        name_flag("-link-key", why, why_cap);
-        return err;
-    }
-    world_link_guard(p->link, &p->link_keys);
-    err = reload_join(&p->reload, "link-key", read_link_keys, p);
-    if (err != 0)
-        snprintf(why, why_cap, "cannot start: %s", err_text(err));
-    return err;
-}
-
 static int start(struct program *p, char *why, size_t why_cap)
 {
-    int err = guard_link(p, why, why_cap);
+    int err = world_link_listen(p->link, p->world, why, why_cap);
 
-    if (err != 0)
-        return err;
-    err = world_link_listen(p->link, p->world, why, why_cap);
     if (err != 0) {
         name_flag("-listen", why, why_cap);
         return err;
@@ -298,12 +287,10 @@ static void tear_down(struct program *p)
     world_status_fini(&p->status);
     ticker_fini(&p->ticker);
     world_link_destroy(p->link);
-    keys_fini(&p->link_keys);
     storage_close(p->storage);
     world_destroy(p->world);
     for (uint32_t i = 0; i < p->n_maps; i++)
         map_fini(&p->maps[i]);
-    reload_fini(&p->reload);
     notify_destroy(p->notify);
     loop_signal_destroy(p->on_int);
     loop_signal_destroy(p->on_term);

@@ -20,7 +20,8 @@ static void phase_end(struct world *w, enum world_phase phase, int64_t *at)
     if (!w->ops.clock_ns)
         return;
     now = w->ops.clock_ns(w->ops.arg);
-    hist_add(&w->phase_ns[phase], now > *at ? (uint64_t)(now - *at) : 0);
+    w->phase_last_ns[phase] = now > *at ? (uint64_t)(now - *at) : 0;
+    hist_add(&w->phase_ns[phase], w->phase_last_ns[phase]);
     *at = now;
 }
 

@@ -162,7 +162,8 @@ struct world {
     struct mono now; /* time of the last input or tick */
     struct world_metrics metrics;
     struct hist phase_ns[PHASE_COUNT];
-    struct hist books[BOOK_COUNT]; /* pairs, one value a tick */
+    uint64_t phase_last_ns[PHASE_COUNT]; /* of the last tick */
+    struct hist books[BOOK_COUNT];       /* pairs, one value a tick */
     struct hist tick_ns;
     struct ages ages; /* of what viewers were told */
 };

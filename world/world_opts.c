@@ -4,10 +4,8 @@
  */
 #include "world/world_opts.h"
 
-#include "common/addr.h"
 #include "common/err.h"
 #include "common/io/http.h"
-#include "proto/link_proof.h"
 #include "world/edge/storage.h"
 #include "world/edge/store_none.h"
 #include "world/interest/soft.h"
@@ -37,6 +35,8 @@
 #define VIEWER_BYTES_MAX (1ULL << 24)
 #define LOGINS_MAX       1e6 /* a second */
 #define QUEUE_MAX        (1ULL << 34)
+#define MAP_RATE_MAX     60
+#define MAP_VIEWERS_MAX  1024
 /* A drain of the outbox is one write, so a smaller limit would close a link that is well. */
 #define QUEUE_HARD_MIN OUTBOX_BYTES
 #define QUEUE_SOFT_MIN 65536
@@ -52,11 +52,6 @@ const struct opt world_opts_table[] = {
     {.name = "link-timeout", .type = OPT_DURATION, .offset = EDGE(link_timeout_ns), .def = "3s",
      .unit = "s", .min = 0.01, .max = DAY_S, .zero_off = true,
      .help = "a gateway silent for this long counts as away; both sides ping three times in it"},
-    {.name = "link-key", .type = OPT_TEXT, .offset = EDGE(link_key), .def = "", .unit = "",
-     .help = "file of secrets, one a line, of which a gateway must show that it has one; read anew "
-             "at SIGHUP"},
-    {.name = "insecure", .type = OPT_BOOL, .offset = EDGE(insecure), .def = "false", .unit = "",
-     .help = "gateways may come from other machines without -link-key, and so may anybody"},
     {.name = "link-queue-soft", .type = OPT_BYTES, .offset = EDGE(link_queue_soft), .def = "8MiB",
      .unit = "bytes", .min = QUEUE_SOFT_MIN, .max = QUEUE_MAX, .zero_off = true,
      .help = "bytes queued for a gateway from which on its viewers pause"},
@@ -64,11 +59,17 @@ const struct opt world_opts_table[] = {
      .unit = "bytes", .min = QUEUE_HARD_MIN, .max = QUEUE_MAX, .zero_off = true,
      .help = "bytes queued for a gateway at most; past it its link is closed"},
     {.name = "admin", .type = OPT_TEXT, .offset = EDGE(admin), .def = "", .unit = "",
-     .help = "where operators find /metrics, /healthz, /readyz and /announce; a bare port is on "
-             "127.0.0.1"},
+     .help = "where operators find the live map at /map, the API, /metrics, /healthz and /readyz; a "
+             "bare port is on 127.0.0.1"},
     {.name = "admin-token", .type = OPT_TEXT, .offset = EDGE(admin_token), .def = "", .unit = "",
      .help = "file whose first line operators must show to change something, as with /announce; "
              "without it nothing can be changed"},
+    {.name = "map-rate", .type = OPT_UINT, .offset = EDGE(map_rate), .def = "10",
+     .unit = "frames/s", .min = 1, .max = MAP_RATE_MAX,
+     .help = "how often a live map is told where everybody is, at most once a tick"},
+    {.name = "map-viewers", .type = OPT_UINT, .offset = EDGE(map_viewers), .def = "64",
+     .unit = "", .min = 1, .max = MAP_VIEWERS_MAX, .zero_off = true,
+     .help = "live maps at once; one more is refused with 503; 0 is none"},
     {.name = "tick", .type = OPT_DURATION, .offset = CORE(tick_ns), .def = "50ms", .unit = "ms",
      .min = 1, .max = TICK_MAX_MS, .help = "time from one tick to the next"},
     {.name = "aoi-radius", .type = OPT_REAL, .offset = CORE(aoi_radius), .def = "30",
@@ -208,26 +209,6 @@ static int check_store(const struct world_options *o, char *why, size_t why_cap)
     return 0;
 }
 
-/* Who may reach the link, and must show what. */
-static int check_link(const struct world_options *o, char *why, size_t why_cap)
-{
-    struct addr listen;
-    const char *reason;
-
-    if (o->link_key[0] != '\0' && !link_proof_built()) {
-        snprintf(why, why_cap,
-                 "-link-key: this program was built without libcrypto (-version tells)");
-        return E_MISSING;
-    }
-    if (o->link_key[0] != '\0' || o->insecure || addr_parse(o->listen, &listen, &reason) != 0 ||
-        addr_is_loopback(&listen))
-        return 0;
-    snprintf(why, why_cap,
-             "-listen: \"%.80s\": other machines can reach it: needs -link-key FILE (or -insecure)",
-             o->listen);
-    return E_RANGE;
-}
-
 int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
 {
     char admin[HTTP_ADDR_MAX];
@@ -247,9 +228,6 @@ int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
         snprintf(why, why_cap, "-admin-token: \"%.80s\": needs -admin", o->admin_token);
         return E_RANGE;
     }
-    int err = check_link(o, why, why_cap);
-    if (err != 0)
-        return err;
     if (check_store(o, why, why_cap) != 0)
         return E_RANGE;
     return world_check(&o->core, why, why_cap);

@@ -52,7 +52,13 @@ static void rig_init(struct rig *r)
         .drain = world_link_drain, .secret = secret, .clock_ns = no_time, .arg = r->link};
     cr_assert_eq(world_create(&r->options.core, &ops, &r->world, why, sizeof(why)), 0, "%s", why);
     cr_assert_eq(world_link_listen(r->link, r->world, why, sizeof(why)), 0, "%s", why);
-    struct world_admin_view view = {r->world, r->link, &r->metrics, &r->tick_ns, &r->token, NULL};
+    struct world_admin_view view = {
+        .world = r->world,
+        .link = r->link,
+        .metrics = &r->metrics,
+        .tick_ns = &r->tick_ns,
+        .token = &r->token,
+    };
     cr_assert_eq(world_admin_create(r->loop, "127.0.0.1:0", &view, &r->admin, why, sizeof(why)), 0,
                  "%s", why);
 }
@@ -195,7 +201,11 @@ Test(world_admin, an_address_that_cannot_be_had_is_named)
     char why[256];
 
     rig_init(&r);
-    struct world_admin_view view = {r.world, r.link, &r.metrics, &r.tick_ns, &r.token, NULL};
+    struct world_admin_view view = {.world = r.world,
+                                    .link = r.link,
+                                    .metrics = &r.metrics,
+                                    .tick_ns = &r.tick_ns,
+                                    .token = &r.token};
     cr_expect_eq(
         world_admin_create(r.loop, world_admin_addr(r.admin), &view, &second, why, sizeof(why)),
         E_IO);

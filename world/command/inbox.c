@@ -82,7 +82,8 @@ void inbox_wait_ends(struct world *w, struct mono now)
     }
 }
 
-void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, struct mono now)
+static void end_with(struct world *w, struct session_ref who, uint32_t code, const char *reason,
+                     struct mono now)
 {
     struct session *s;
 
@@ -91,11 +92,24 @@ void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, 
     log_often(LOG_INFO, "session kicked: %s session=%" PRIu64 " peer=%s", protocol_error_name(code),
               s->sid, s->peer);
     if (s->state != SESSION_WAITING)
-        outbox_close(&w->outbox, s->link, s->sid, code, protocol_error_text(code));
+        outbox_close(&w->outbox, s->link, s->sid, code, reason);
     if (code == PE_SLOW)
         inbox_session_lost(w, who, now);
     else
         inbox_session_end(w, who, now);
+}
+
+void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, struct mono now)
+{
+    end_with(w, who, code, protocol_error_text(code), now);
+}
+
+void inbox_session_remove(struct world *w, struct session_ref who, const char *reason,
+                          struct mono now)
+{
+    w->now = now;
+    w->metrics.kicks_operator++;
+    end_with(w, who, PE_KICKED, reason, now);
 }
 
 /* Batches wait while the client or its link does not drain. */

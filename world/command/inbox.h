@@ -32,6 +32,9 @@ void inbox_session_lost(struct world *w, struct session_ref who, struct mono now
 void inbox_wait_ends(struct world *w, struct mono now);
 /* Ended by us: the gateway is told to say Bye with this code. Who was too slow may resume. */
 void inbox_session_kick(struct world *w, struct session_ref who, uint32_t code, struct mono now);
+/* Ended by an operator, with Bye 19 and this reason (LINK_TEXT_MAX bytes of it at most). */
+void inbox_session_remove(struct world *w, struct session_ref who, const char *reason,
+                          struct mono now);
 /* The operator's words to all in the area: 1 to PROTO_SAY_MAX bytes. Returns how many sessions are
  * told. */
 uint32_t inbox_announce(struct world *w, const struct notice_area *to, struct span text,

@@ -1,18 +1,18 @@
-/* world/edge/world_admin.c: what operators see: metrics and health; and what they may do.
- * May touch: common, common/io/http, the core's counters and inbox, world_link. On trouble: a page
- * that cannot be made is a 500 of http's; an order that is refused says why in one sentence.
+/* world/edge/world_admin.c: the operators' listener: its paths, metrics and health, live maps.
+ * What is asked of the world is in admin_read.c, what is done to it in admin_act.c.
+ * May touch: common, common/io/http, the core's counters, world_link. On trouble: a page that
+ * cannot be made is a 500 of http's.
  */
-#include "world/edge/world_admin.h"
+#include "world/edge/world_admin_own.h"
 
 #include "common/err.h"
-#include "common/io/http.h"
-#include "common/log.h"
 #include "proto/message.h"
-#include "world/command/inbox.h"
-#include "world/edge/announce.h"
+#include "world/edge/watch_page.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+
+#define CONNECTIONS_MAX 128 /* at once, without live maps: fifty maps that are opened together */
 
 #define PLAIN_TYPE "text/plain; charset=utf-8"
 #define JSON_TYPE  "application/json"
@@ -62,12 +62,6 @@ static const char *const book_labels[BOOK_COUNT] = {
 static const char *const tier_labels[AGES_TIERS] = {
     "tier=\"0\"", "tier=\"1\"", "tier=\"2\"", "tier=\"3\"",
     "tier=\"4\"", "tier=\"5\"", "tier=\"6\"", "tier=\"7\"",
-};
-
-struct world_admin {
-    struct loop *loop;
-    struct world_admin_view view;
-    struct http *http;
 };
 
 static void write_build(FILE *to)
@@ -165,87 +159,104 @@ static int page_ready(void *arg, FILE *to)
     return 200;
 }
 
-/* --- orders ----------------------------------------------------------------------------------- */
+/* --- live maps -------------------------------------------------------------------------------- */
 
-/* `why`: static text, without quotes. Returns the status. */
-static int refuse(struct world_admin *a, const char *order, int status, const char *why, FILE *to)
-{
-    a->view.metrics->orders_refused++;
-    log_often(LOG_WARN, "order refused order=%s status=%d: %s", order, status, why);
-    fprintf(to, "{\"error\":\"%s\"}\n", why);
-    return status;
-}
-
-/* May the world be changed by this request? NULL, or why not. */
-static const char *forbidden(const struct world_admin *a, const struct http_order *in, int *status)
-{
-    *status = 401;
-    switch (admin_token_check(a->view.token, in->authorization)) {
-    case ADMIN_TOKEN_OFF:
-        *status = 403;
-        return "nothing can be changed here: the world was started without -admin-token";
-    case ADMIN_TOKEN_MISSING:
-        return "this needs the field Authorization: Bearer with the token of -admin-token";
-    case ADMIN_TOKEN_WRONG:
-        return "the token is wrong";
-    case ADMIN_TOKEN_GOOD:
-        break;
-    }
-    *status = 503;
-    return world_link_listening(a->view.link) ? NULL : "the world is ending";
-}
-
-static const char *const area_words[] = {
-    [NOTICE_EVERYBODY] = "everybody",
-    [NOTICE_SCENE] = "scene",
-    [NOTICE_ZONE] = "zone",
-    [NOTICE_CELL] = "cell",
-};
-
-static int order_announce(void *arg, const struct http_order *in, FILE *to)
+static int open_map(void *arg, const struct http_order *in, struct http_feed *f, FILE *to)
 {
     struct world_admin *a = arg;
-    struct world *w = a->view.world;
-    struct notice_area area = {.reach = NOTICE_EVERYBODY, .scene = w->scenes.first};
-    struct announce what;
-    int status;
-    const char *why = forbidden(a, in, &status);
+    const struct scenes *scenes = &a->view.world->scenes;
+    uint32_t scene = scenes->first;
+    struct admin_ask ask;
+    const char *why;
 
-    if (why)
-        return refuse(a, "announce", status, why, to);
-    if (announce_read(in->query, in->body, &what, &why) != 0)
-        return refuse(a, "announce", 400, why, to);
-    if (what.has_scene && !scenes_find(&w->scenes, span_text(what.scene), &area.scene))
-        return refuse(a, "announce", 404, "there is no such scene", to);
-    if (what.has_scene)
-        area.reach = NOTICE_SCENE;
-    if (what.has_rect) {
-        area.reach = NOTICE_ZONE;
-        memcpy(area.rect, what.rect, sizeof(area.rect));
+    if (admin_ask_read(in->query, ADMIN_ASK_SCENE, 0, &ask, &why) != 0)
+        return world_admin_say_no(400, why, to);
+    if ((ask.has & ADMIN_ASK_SCENE) && !scenes_find(scenes, span_text(ask.scene), &scene))
+        return world_admin_say_no(404, "there is no such scene", to);
+    switch (watch_open(a->watch, f, scene)) {
+    case 0:
+        return 200;
+    case E_FULL:
+        return world_admin_say_no(503, "as many live maps are open as -map-viewers allows", to);
+    default:
+        return world_admin_say_no(503, "there is no memory for one more live map", to);
     }
-    if (what.has_at) {
-        area.reach = NOTICE_CELL;
-        area.cell = grid_cell(&w->scenes.grid, area.scene, what.at[0], what.at[1]);
-    }
-    uint32_t told = inbox_announce(w, &area, what.text, loop_now(a->loop));
-    outbox_flush(&w->outbox);
-    log_line(LOG_INFO, "announced area=%s told=%" PRIu32 " bytes=%zu", area_words[area.reach], told,
-             what.text.n);
-    fprintf(to, "{\"told\":%" PRIu32 "}\n", told);
-    return 200;
 }
 
+static void on_map_closed(void *arg, struct http_feed *f)
+{
+    struct world_admin *a = arg;
+
+    watch_closed(a->watch, f);
+}
+
+void world_admin_tick(struct world_admin *a, struct mono now, uint64_t took_ns)
+{
+    watch_stats_tick(&a->stats, a->view.world, took_ns);
+    watch_tick(a->watch, now);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+#define PAGE(path_, type_)                                                               \
+    {                                                                                    \
+        .path = (path_), .type = (type_), .ask = watch_page, .fields = WATCH_PAGE_FIELDS \
+    }
+
 static const struct http_route routes[] = {
-    {"/metrics", METRICS_TYPE, page_metrics, NULL},
-    {"/healthz", PLAIN_TYPE, page_health, NULL},
-    {"/readyz", PLAIN_TYPE, page_ready, NULL},
-    {"/announce", JSON_TYPE, NULL, order_announce},
+    {.path = "/metrics", .type = METRICS_TYPE, .page = page_metrics},
+    {.path = "/healthz", .type = PLAIN_TYPE, .page = page_health},
+    {.path = "/readyz", .type = PLAIN_TYPE, .page = page_ready},
+    {.path = "/announce", .type = JSON_TYPE, .post = admin_act_announce},
+    {.path = "/api/world", .type = JSON_TYPE, .ask = admin_read_world},
+    {.path = "/api/stats", .type = JSON_TYPE, .ask = admin_read_stats},
+    {.path = "/api/ground", .type = JSON_TYPE, .ask = admin_read_ground},
+    {.path = "/api/entities", .type = JSON_TYPE, .ask = admin_read_entities},
+    {.path = "/api/entity", .type = JSON_TYPE, .ask = admin_read_entity},
+    {.path = "/api/explain", .type = JSON_TYPE, .ask = admin_read_explain},
+    {.path = "/api/kick", .type = JSON_TYPE, .post = admin_act_kick},
+    {.path = "/api/teleport", .type = JSON_TYPE, .post = admin_act_teleport},
+    {.path = "/api/drain", .type = JSON_TYPE, .post = admin_act_drain},
+    {.path = "/api/log", .type = JSON_TYPE, .post = admin_act_log},
+    {.path = "/map/feed", .type = "text/event-stream", .feed = open_map},
+    WATCH_PAGE_ROUTES(PAGE),
 };
+
+static void on_drain(void *arg)
+{
+    const struct world_admin *a = arg;
+
+    a->view.drain(a->view.drain_arg);
+}
+
+static int build(struct world_admin *a, const char *addr, char *why, size_t why_cap)
+{
+    const struct world_admin_view *v = &a->view;
+    struct http_config c = {
+        .addr = addr,
+        .routes = routes,
+        .n_routes = ARRAY_LEN(routes),
+        .arg = a,
+        .connections = CONNECTIONS_MAX,
+        .feed_closed = on_map_closed,
+    };
+    int err = loop_timer_create(a->loop, on_drain, a, &a->drain);
+
+    a->stats.metrics = v->metrics;
+    if (err == 0)
+        err = watch_create(a->loop, v->world, &a->stats, v->metrics, &v->maps, &a->watch);
+    if (err != 0) {
+        snprintf(why, why_cap, "%s", err_text(err));
+        return err;
+    }
+    return http_create(a->loop, &c, &a->http, why, why_cap);
+}
 
 int world_admin_create(struct loop *l, const char *addr, const struct world_admin_view *v,
                        struct world_admin **out, char *why, size_t why_cap)
 {
     struct world_admin *a = calloc(1, sizeof(*a));
+    int err;
 
     if (!a) {
         snprintf(why, why_cap, "%s", err_text(E_NOMEM));
@@ -253,15 +264,9 @@ int world_admin_create(struct loop *l, const char *addr, const struct world_admi
     }
     a->loop = l;
     a->view = *v;
-    struct http_config c = {
-        .addr = addr,
-        .routes = routes,
-        .n_routes = ARRAY_LEN(routes),
-        .arg = a,
-    };
-    int err = http_create(l, &c, &a->http, why, why_cap);
+    err = build(a, addr, why, why_cap);
     if (err != 0) {
-        free(a);
+        world_admin_destroy(a);
         return err;
     }
     *out = a;
@@ -278,6 +283,8 @@ void world_admin_destroy(struct world_admin *a)
     if (!a)
         return;
     http_destroy(a->http);
+    watch_destroy(a->watch);
+    loop_timer_destroy(a->drain);
     free(a);
 }
 
