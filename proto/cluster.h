@@ -4,7 +4,7 @@
  * in the same order. May touch: common, proto. msgpack-c in cluster_write.c only.
  * On trouble: E_BAD for whatever is not exactly a message; a writer that is full says so.
  *
- *   border      [0, zone, epoch, seq, tick, whole, more, [event, ...]]
+ *   border      [0, zone, epoch, seq, tick, part, more, [event, ...]]
  *     full        [0, entity, count, kind, name, x, y, dir, speed]
  *     moved       [1, entity, count, x, y, dir, speed]
  *     gone        [2, entity, count]                     out of reach, or ended
@@ -27,9 +27,10 @@
  *
  * `world` is who says it, so that it can be answered. `count` is how often the entity was handed
  * over, this time included; it tells an old message from a new one. A border frame holds the
- * changes of a tick, or everybody (`whole`: who is not in it is gone); `more` is set where the tick
- * or the whole goes on in the next frame. `told` is what the entity's client knows, as records of
- * CLUSTER_TOLD bytes, ascending by id, whole numbers in little-endian order:
+ * changes of a tick (`part` 0), or everybody: part 1, 2, ... of a whole, and whoever is in none of
+ * them is gone. `more` is set where the tick or the whole goes on in the next frame. `told` is what
+ * the entity's client knows, as records of CLUSTER_TOLD bytes, ascending by id, whole numbers in
+ * little-endian order:
  *
  *   [ id u32 ][ x i32 quanta ][ y i32 quanta ][ dir u8 ][ speed u8 ]
  */
@@ -108,7 +109,8 @@ struct cluster_message {
     uint64_t epoch;     /* border, bye */
     uint64_t seq;       /* border */
     uint32_t tick;      /* border */
-    bool whole, more;   /* border */
+    uint32_t part;      /* border: 0: changes; else of a whole */
+    bool more;          /* border */
     uint32_t n_events;  /* border */
     struct span events; /* border: take with cluster_event_take */
     uint32_t reason;    /* refuse: a PE_* */

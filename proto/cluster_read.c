@@ -91,7 +91,7 @@ static int read_border(struct span *rest, struct cluster_message *m)
     if (err == 0)
         err = take_u32(rest, &m->tick);
     if (err == 0)
-        err = take_bool(rest, &m->whole);
+        err = take_u32(rest, &m->part);
     if (err == 0)
         err = take_bool(rest, &m->more);
     if (err == 0)

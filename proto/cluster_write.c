@@ -55,7 +55,7 @@ struct cluster_border cluster_border_begin(struct span_writer *w, const struct c
     msgpack_pack_uint64(&pk, m->epoch);
     msgpack_pack_uint64(&pk, m->seq);
     msgpack_pack_uint32(&pk, m->tick);
-    put_bool(&pk, m->whole);
+    msgpack_pack_uint32(&pk, m->part);
     b.more_at = w->len;
     put_bool(&pk, false);
     b.count_at = w->len + 1;

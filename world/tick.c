@@ -1,6 +1,7 @@
 /* world/tick.c: see the header. */
 #include "world/tick.h"
 
+#include "world/cluster/border.h"
 #include "world/command/admit.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
@@ -85,9 +86,13 @@ void tick_run(struct world *w, struct mono now)
     schedule_run(&w->schedule, w, w->tick, now);
     admit_run(w, now);
     keep_run(w, now);
+    if (w->cluster)
+        border_tick(w);
     walks_tick(w, now);
     teleport_portals(w);
     npcs_tick(w, now);
+    if (w->cluster)
+        border_tell(w);
     phase_end(w, PHASE_WALK, &at);
     from = grid_phase(w);
     phase_end(w, PHASE_GRID, &at);

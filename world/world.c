@@ -2,6 +2,7 @@
 #include "world/world.h"
 
 #include "common/err.h"
+#include "world/cluster/realm.h"
 #include "world/command/npcs.h"
 #include "world/state/map.h"
 #include "world/interest/drain.h"
@@ -154,11 +155,14 @@ static int rooms_init(struct world *w, const struct soft_rules *soft)
     uint64_t lists = soft_wanted(soft) ? 1 : c->max_pairs; /* soft sight has its own */
     double bounds[SCENES_MAX][4];
     const struct pack_code *packs;
+    uint32_t ids = max + WORLD_IDS_RESTING;
     size_t scratch = WORLD_SCRATCH_BYTES + 2 * (size_t)cap * (SIGHT_SPARE + 2 * sizeof(uint64_t));
 
     scenes_bounds(&w->scenes, bounds);
+    if (w->ops.cluster.ops)
+        ids = REALM_IDS_MAX;
     if (entities_init(&w->entities, max) != 0 || walks_init(w, cap) != 0 ||
-        id_pool_init(&w->ids, max + WORLD_IDS_RESTING, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
+        id_pool_init(&w->ids, ids, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
         characters_init(&w->characters, sessions_max(c), cap, cap) != 0 ||
         backlog_init(&w->backlog, sessions_max(c)) != 0 ||
@@ -169,6 +173,9 @@ static int rooms_init(struct world *w, const struct soft_rules *soft)
         outbox_init(&w->outbox, w->ops.drain, w->ops.arg) != 0 ||
         arena_init(&w->scratch, scratch) != 0 ||
         message_reader_create(PROTO_FRAME_MAX, &w->reader) != 0)
+        return E_NOMEM;
+    if (w->ops.cluster.ops &&
+        (entities_index(&w->entities, rng_next(&w->rng)) != 0 || id_pool_close(&w->ids) != 0))
         return E_NOMEM;
     w->routes = calloc(cap, sizeof(*w->routes));
     w->tells = calloc(cap, sizeof(*w->tells));
@@ -211,6 +218,8 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
         err = rooms_init(w, &soft);
     if (err == 0)
         err = npcs_create(w, why, why_cap);
+    if (err == 0 && ops->cluster.ops)
+        err = realm_create(w, &ops->cluster, why, why_cap);
     if (err != 0) {
         world_destroy(w);
         return err;
@@ -235,6 +244,7 @@ void world_destroy(struct world *w)
     free(w->jumped);
     free(w->tells);
     free(w->routes);
+    realm_destroy(w->cluster);
     message_reader_destroy(w->reader);
     arena_fini(&w->scratch);
     outbox_fini(&w->outbox);
@@ -274,7 +284,8 @@ void world_gauges(struct world *w)
     m->sessions = w->sessions.slots.live;
     m->sessions_logged = w->sessions.logged;
     m->sessions_waiting = w->sessions.waiting;
-    m->entities = w->entities.alive_count + w->entities.away_count;
+    m->entities = w->entities.alive_count + w->entities.away_count - w->entities.ghost_count;
+    m->ghosts = w->entities.ghost_count;
     m->walkers = w->walkers.n;
     m->npcs = w->npcs.n;
     m->npcs_awake = w->npcs.n_awake;
@@ -340,7 +351,7 @@ void world_validate(const struct world *w)
     for (uint32_t i = 0; i < e->alive_count; i++) {
         ASSERT(e->alive_at[e->alive[i]] == i);
         validate_entity(w, e->alive[i]);
-        in_scene[e->scene[e->alive[i]]]++;
+        in_scene[e->scene[e->alive[i]]] += !entities_is_ghost(e, e->alive[i]);
     }
     for (uint32_t i = 0; i < w->npcs.n; i++) {
         if (w->npcs.list[i].awake_at == 0)

@@ -26,6 +26,7 @@
 #include "world/state/npc.h"
 #include "world/state/scenes.h"
 #include "world/state/walkers.h"
+#include "world/cluster_door.h"
 #include "world/world_metrics.h"
 
 /* Ids beyond -max-entities that may be resting at one time. */
@@ -78,7 +79,8 @@ struct world_ops {
     void *arg;
     const struct map *maps; /* [n_maps] a scene each; borrowed for the world's life */
     uint32_t n_maps;
-    struct store_door store; /* has an arg of its own */
+    struct store_door store;     /* has an arg of its own */
+    struct cluster_door cluster; /* has an arg of its own */
 };
 
 /* Where a viewer's batches go: what of its session a tick needs, side by side for all. */
@@ -123,6 +125,8 @@ enum world_phase { PHASE_WALK, PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANO
 /* What a tick changed of sight, and what all viewers know after it. */
 enum world_book { BOOK_ADDS, BOOK_REMOVES, BOOK_KNOWN, BOOK_COUNT };
 
+struct realm;
+
 struct world {
     struct world_config config;
     struct world_ops ops;
@@ -165,7 +169,8 @@ struct world {
     uint64_t phase_last_ns[PHASE_COUNT]; /* of the last tick */
     struct hist books[BOOK_COUNT];       /* pairs, one value a tick */
     struct hist tick_ns;
-    struct ages ages; /* of what viewers were told */
+    struct ages ages;      /* of what viewers were told */
+    struct realm *cluster; /* its part of one; NULL: it is alone */
 };
 
 /* Scratch: the diffs of a tick, and what one viewer's batch needs of each entity beside them. */

@@ -175,3 +175,47 @@ Test(id_pool, it_agrees_with_a_plain_list_over_many_steps)
     id_pool_fini(&p);
     TEST_NO_LEAKS();
 }
+
+Test(id_pool, a_closed_pool_gives_what_it_is_fed_and_nothing_else)
+{
+    struct id_pool p;
+    uint32_t id;
+    struct mono now = {0};
+    cr_assert_eq(id_pool_init(&p, 300, 60), 0);
+    cr_assert_eq(id_pool_close(&p), 0);
+    cr_assert_eq(id_pool_take(&p, now, &id), E_FULL);
+    id_pool_feed(&p, 200, 2);
+    id_pool_feed(&p, 300, 1);
+    cr_assert(id_pool_owns(&p, 201));
+    cr_assert_not(id_pool_owns(&p, 202));
+    cr_assert_not(id_pool_owns(&p, 0));
+    cr_assert_not(id_pool_owns(&p, 301));
+    for (uint32_t want = 200; want != 0; want = want == 200 ? 201 : want == 201 ? 300 : 0) {
+        cr_assert_eq(id_pool_take(&p, now, &id), 0);
+        cr_assert_eq(id, want);
+    }
+    cr_assert_eq(id_pool_take(&p, now, &id), E_FULL);
+    id_pool_fini(&p);
+    TEST_NO_LEAKS();
+}
+
+Test(id_pool, an_id_that_is_abroad_rests_when_it_has_ended_there)
+{
+    struct id_pool p;
+    uint32_t id;
+    struct mono now = {0}, later = {61};
+    cr_assert_eq(id_pool_init(&p, 8, 60), 0);
+    cr_assert_eq(id_pool_close(&p), 0);
+    id_pool_feed(&p, 1, 1);
+    cr_assert_eq(id_pool_take(&p, now, &id), 0);
+    cr_assert_not(id_pool_ended(&p, 1, now), "it lives here");
+    id_pool_abroad(&p, 1, true);
+    cr_assert_not(id_pool_ended(&p, 2, now), "none of ours");
+    cr_assert(id_pool_ended(&p, 1, now));
+    cr_assert_not(id_pool_ended(&p, 1, now), "said twice");
+    cr_assert_eq(id_pool_take(&p, now, &id), E_FULL);
+    cr_assert_eq(id_pool_take(&p, later, &id), 0);
+    cr_assert_eq(id, 1);
+    id_pool_fini(&p);
+    TEST_NO_LEAKS();
+}

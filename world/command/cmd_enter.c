@@ -4,10 +4,13 @@
 #include "world/command/router.h"
 
 #include "common/log.h"
+#include "world/command/courier.h"
+#include "world/cluster/realm.h"
 #include "world/command/walks.h"
 #include "world/command/keep.h"
 #include "world/command/teleport.h"
 #include "world/interest/drain.h"
+#include "world/interest/part.h"
 #include "world/interest/pause.h"
 
 #include <inttypes.h>
@@ -98,6 +101,8 @@ static int enter(struct world *w, struct session_ref who, uint32_t scene, bool a
     err = entities_add(&w->entities, &birth, &s->entity);
     ASSERT(err == 0); /* there was a place */
     w->entities.dir[s->entity.slot] = dir;
+    if (w->cluster)
+        realm_born(w->cluster, s->entity.slot);
     s->next_id = 0;
     s->state = SESSION_INSIDE;
     w->sessions.inside++;
@@ -138,25 +143,8 @@ int cmd_enter_again(struct world *w, struct session_ref who, struct mono now)
 
 void cmd_enter_part(struct world *w, uint32_t slot, uint32_t tick)
 {
-    struct grid *g = &w->scenes.grid;
-
-    if (g->cell[slot] != GRID_NONE) { /* a tick has seen it, so others may know it */
-        struct event ev = {
-            .who = entities_ref(&w->entities, slot),
-            .id = w->entities.id[slot],
-            .from = g->cell[slot],
-            .to = GRID_NONE,
-            .tick = tick,
-        };
-
-        events_add(&w->events, EVENT_LEAVE, &ev);
-        if (g->linked)
-            g->touched[g->cell[slot]] = tick;
-        grid_remove(g, slot);
-    }
     (void)walks_end(w, slot);
-    pause_forget(w, slot);
-    sight_forget(&w->sight, slot);
+    part_from(w, slot, tick);
 }
 
 void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
@@ -169,7 +157,7 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
         return;
     keep_entity(w, slot, e->cold[slot].session);
     cmd_enter_part(w, slot, w->tick + 1);
-    id_pool_end(&w->ids, e->id[slot], now);
+    courier_id_end(w, e->id[slot], now);
     log_often(LOG_INFO, "world #%u \"%.*s\" left (%.1f, %.1f) session=%" PRIu64 " peer=%s",
               e->id[slot], (int)s->name_len, s->name, e->x[slot], e->y[slot], s->sid, s->peer);
     entities_remove(e, s->entity);

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "proto/link.h"
+#include "world/command/courier.h"
 #include "world/command/keep.h"
 #include "world/command/router.h"
 #include "world/interest/drain.h"
@@ -53,7 +54,7 @@ void inbox_session_end(struct world *w, struct session_ref who, struct mono now)
     cmd_enter_undo(w, s, now);
     keep_end(w, who);
     if (s->next_id != 0)
-        id_pool_return(&w->ids, s->next_id);
+        courier_id_return(w, s->next_id);
     pause_end(w, s);
     sessions_end(&w->sessions, who);
     w->metrics.sessions_ended++;

@@ -157,8 +157,8 @@ static bool is_due(const struct world *w, uint32_t slot)
 {
     const struct entities *e = &w->entities;
 
-    return e->id[slot] != 0 && !(e->flags[slot] & ENTITY_DYING) && e->cold[slot].kind == 0 &&
-           is_changed(w, slot);
+    return e->id[slot] != 0 && !(e->flags[slot] & (ENTITY_DYING | ENTITY_GHOST)) &&
+           e->cold[slot].kind == 0 && is_changed(w, slot);
 }
 
 static void note_saved(struct world *w, uint32_t slot)

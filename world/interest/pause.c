@@ -18,7 +18,7 @@ static uint64_t pack_turn(const struct entity_wire *w, uint32_t gen)
     return (uint64_t)gen << 32 | (uint64_t)w->dir << 8 | w->speed;
 }
 
-static struct entity_wire unpack(const uint64_t *words)
+struct entity_wire pause_wire(const uint64_t *words)
 {
     return (struct entity_wire){
         .qx = (int32_t)(uint32_t)(words[1] >> 32),
@@ -26,6 +26,17 @@ static struct entity_wire unpack(const uint64_t *words)
         .dir = (uint8_t)(words[2] >> 8),
         .speed = (uint8_t)words[2],
     };
+}
+
+/* What all viewers were told of the one of this key. Of one who ended since the last tick the words
+ * are of no use, and never asked for. */
+static void put_words(const struct world *w, uint64_t key, uint64_t *out)
+{
+    uint32_t slot = known_slot(key);
+
+    out[0] = key;
+    out[1] = pack_place(&w->entities.told[slot].wire);
+    out[2] = pack_turn(&w->entities.told[slot].wire, w->entities.slots.gen[slot]);
 }
 
 /* Keep what the viewer was told so far of those it knows. */
@@ -42,15 +53,53 @@ static int keep(struct world *w, uint32_t viewer)
     out = w->paused.keys + w->paused.lists[viewer].at;
     w->paused.lists[viewer].n = n * PAUSE_WORDS;
     w->paused.pairs += n * PAUSE_WORDS;
-    for (uint32_t i = 0; i < n; i++) {
-        /* Of one who ended since the last tick the words are of no use, and never asked for. */
-        uint32_t slot = known_slot(keys[i]);
-
-        *out++ = keys[i];
-        *out++ = pack_place(&w->entities.told[slot].wire);
-        *out++ = pack_turn(&w->entities.told[slot].wire, w->entities.slots.gen[slot]);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        put_words(w, keys[i], out + (size_t)i * PAUSE_WORDS);
     return 0;
+}
+
+uint32_t pause_told(struct world *w, uint32_t viewer, uint64_t *out, uint32_t most)
+{
+    const uint64_t *keys;
+    uint32_t n = known_count(&w->paused, viewer) / PAUSE_WORDS;
+
+    if (n > 0) {
+        if (n <= most)
+            memcpy(out, known_keys(&w->paused, viewer), (size_t)n * PAUSE_WORDS * sizeof(*out));
+        return n;
+    }
+    n = sight_list(&w->sight, &w->entities, viewer, &keys);
+    for (uint32_t i = 0; i < n && n <= most; i++)
+        put_words(w, keys[i], out + (size_t)i * PAUSE_WORDS);
+    return n;
+}
+
+int pause_know(struct world *w, uint32_t viewer, const uint64_t *words, uint32_t n)
+{
+    uint64_t *out;
+
+    ASSERT(known_count(&w->paused, viewer) == 0);
+    if (n > 0 && known_reserve(&w->paused, viewer, n * PAUSE_WORDS) != 0)
+        return E_FULL;
+    if (sight_know(&w->sight, viewer, words, PAUSE_WORDS, n) != 0) {
+        pause_forget(w, viewer);
+        return E_FULL;
+    }
+    if (n == 0)
+        return 0;
+    out = w->paused.keys + w->paused.lists[viewer].at;
+    memcpy(out, words, (size_t)n * PAUSE_WORDS * sizeof(*out));
+    w->paused.lists[viewer].n = n * PAUSE_WORDS;
+    w->paused.pairs += n * PAUSE_WORDS;
+    return 0;
+}
+
+uint64_t *pause_words(uint64_t *out, uint64_t key, const struct entity_wire *wire, uint32_t gen)
+{
+    out[0] = key;
+    out[1] = pack_place(wire);
+    out[2] = pack_turn(wire, gen);
+    return out + PAUSE_WORDS;
 }
 
 int pause_begin(struct world *w, struct session *s)
@@ -146,7 +195,7 @@ uint8_t pause_changes(struct pause_cursor *c, const struct world *w, uint64_t ke
         c->at++;
     ASSERT(c->at < c->n);
     ASSERT(c->words[c->at * PAUSE_WORDS] == key);
-    c->told = unpack(c->words + c->at * PAUSE_WORDS);
+    c->told = pause_wire(c->words + c->at * PAUSE_WORDS);
     if (c->words[c->at * PAUSE_WORDS + 2] >> 32 != w->entities.slots.gen[known_slot(key)])
         return EVENT_TELL_PLACE | EVENT_TELL_FAR;
     return wire_changes(&c->told, &w->entities.told[known_slot(key)].wire);

@@ -26,6 +26,18 @@ bool pause_resuming(const struct world *w, uint32_t viewer);
  * in this tick, so that all know the same. */
 void pause_look(struct world *w, uint32_t viewer);
 
+/* A viewer that another world told of so many: `words` [n * PAUSE_WORDS], ascending by key, whose
+ * slots are those of here, or of nobody where there is none of that id. It is a viewer from now on,
+ * and the next tick's batch makes it exact. It was none before. 0, or E_FULL (nothing changed). */
+int pause_know(struct world *w, uint32_t viewer, const uint64_t *words, uint32_t n) MUST_CHECK;
+/* The words of what the viewer was told, as of the last tick, paused or not: out [most *
+ * PAUSE_WORDS]; of those who ended since only the id counts. Returns how many there are; above
+ * `most` nothing is written. */
+uint32_t pause_told(struct world *w, uint32_t viewer, uint64_t *out, uint32_t most);
+struct entity_wire pause_wire(const uint64_t *words);
+/* Lays three words; returns where the next ones go. `gen`: of the key's slot, 0: of nobody. */
+uint64_t *pause_words(uint64_t *out, uint64_t key, const struct entity_wire *wire, uint32_t gen);
+
 /* Walks what was kept; to be asked in ascending order of keys. */
 struct pause_cursor {
     const uint64_t *words; /* [n * PAUSE_WORDS] */

@@ -188,6 +188,29 @@ void sight_watch_seen(struct sight *s, uint32_t viewer)
     sight_set_again(s, viewer, true);
 }
 
+int sight_know(struct sight *s, uint32_t viewer, const uint64_t *words, uint32_t stride, uint32_t n)
+{
+    uint64_t *keys;
+
+    ASSERT(!s->soft);
+    ASSERT(s->mode[viewer] == SIGHT_BLIND);
+    if (n > 0 && known_reserve(&s->known, viewer, n) != 0)
+        return E_FULL;
+    list_add(s, viewer);
+    sight_set_again(s, viewer, true);
+    if (keeps_lists(s))
+        s->holds++; /* what it knows was looked at elsewhere */
+    keys = s->known.keys + s->known.lists[viewer].at;
+    for (uint32_t i = 0; i < n; i++)
+        keys[i] = words[(size_t)i * stride];
+    s->known.lists[viewer].n = n;
+    s->known.pairs += n;
+    s->count[viewer] = n;
+    s->pairs += n;
+    s->added += n;
+    return 0;
+}
+
 static void unwatch(struct sight *s, uint32_t viewer)
 {
     if (s->soft) {

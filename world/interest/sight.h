@@ -140,6 +140,11 @@ void sight_watch(struct sight *s, uint32_t viewer);
 void sight_afresh(struct sight *s, uint32_t viewer);
 /* One whom a tick has seen becomes a viewer, knowing nobody: the next tick tells it of all. */
 void sight_watch_seen(struct sight *s, uint32_t viewer);
+/* One becomes a viewer that knows these already: every `stride`-th of the words is a key,
+ * ascending; of who is not here any more, or never was, it is told by the next tick. 0, or E_FULL
+ * (nothing changed). Not for soft sight. */
+int sight_know(struct sight *s, uint32_t viewer, const uint64_t *words, uint32_t stride,
+               uint32_t n) MUST_CHECK;
 /* It is a viewer no more, but stays to be seen. */
 void sight_blind(struct sight *s, uint32_t viewer);
 /* It ends, viewer or not; before it is removed from the entities. */

@@ -140,7 +140,7 @@ void wire_decide(struct world *w, const uint32_t *from)
             g->cell[slot] = to;
         }
         add_events(w, slot, cell, to, tell);
-        e->flags[slot] = waits ? ENTITY_DIRTY : 0;
+        e->flags[slot] = (uint8_t)((e->flags[slot] & ENTITY_GHOST) | (waits ? ENTITY_DIRTY : 0));
         if (waits) {
             e->dirty_at[slot] = waiting;
             e->dirty[waiting++] = slot;

@@ -41,8 +41,30 @@ int entities_init(struct entities *e, uint32_t max)
     return 0;
 }
 
+static bool equal_id(void *arg, uint32_t slot, struct span key)
+{
+    const struct entities *e = arg;
+
+    return span_equal(span_of(&e->id[slot], sizeof(e->id[slot])), key);
+}
+
+int entities_index(struct entities *e, uint64_t seed)
+{
+    ASSERT(e->slots.live == 0);
+    e->indexed = true;
+    return table_init(&e->by_id, e->cap, seed, equal_id, e);
+}
+
+bool entities_by_id(const struct entities *e, uint32_t id, uint32_t *slot)
+{
+    ASSERT(e->indexed);
+    return table_find(&e->by_id, span_of(&id, sizeof(id)), slot);
+}
+
 void entities_fini(struct entities *e)
 {
+    if (e->indexed)
+        table_fini(&e->by_id);
     slots_fini(&e->slots);
     free(e->x);
     free(e->y);
@@ -102,6 +124,10 @@ int entities_add(struct entities *e, const struct entity_birth *b, struct entity
         .name_len = (uint8_t)b->name.n, .kind = b->kind, .session = b->session};
     memcpy(e->cold[slot].name, b->name.p, b->name.n);
     list_alive(e, slot);
+    if (e->indexed) {
+        err = table_add(&e->by_id, span_of(&b->id, sizeof(b->id)), slot);
+        ASSERT(err == 0); /* a place for each slot */
+    }
     *out = (struct entity_ref){slot, gen};
     return 0;
 }
@@ -129,7 +155,15 @@ void entities_remove(struct entities *e, struct entity_ref ref)
     uint32_t slot = ref.slot;
 
     unlist(e, ref);
-    e->in_scene[e->scene[slot]]--;
+    if (e->indexed) {
+        bool found = table_remove(&e->by_id, span_of(&e->id[slot], sizeof(e->id[slot])));
+
+        ASSERT(found);
+    }
+    if (entities_is_ghost(e, slot))
+        e->ghost_count--;
+    else
+        e->in_scene[e->scene[slot]]--;
     if (e->flags[slot] & ENTITY_NEW) {
         give_back(e, slot);
     } else {
@@ -188,12 +222,22 @@ struct entity_ref entities_ref(const struct entities *e, uint32_t slot)
 void entities_put(struct entities *e, uint32_t slot, uint32_t scene, double x, double y)
 {
     ASSERT(scene < SCENES_MAX);
-    e->in_scene[e->scene[slot]]--;
-    e->in_scene[scene]++;
+    if (!entities_is_ghost(e, slot)) {
+        e->in_scene[e->scene[slot]]--;
+        e->in_scene[scene]++;
+    }
     e->scene[slot] = (uint8_t)scene;
     e->x[slot] = x;
     e->y[slot] = y;
     entities_mark(e, slot, ENTITY_MOVED);
+}
+
+void entities_ghost(struct entities *e, uint32_t slot, bool on)
+{
+    ASSERT(entities_is_ghost(e, slot) != on);
+    e->flags[slot] ^= ENTITY_GHOST;
+    e->ghost_count += on ? 1u : 0u - 1u;
+    e->in_scene[e->scene[slot]] += on ? 0u - 1u : 1u;
 }
 
 void entities_mark(struct entities *e, uint32_t slot, uint8_t flags)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/slots.h"
+#include "common/table.h"
 #include "common/span.h"
 #include "proto/limits.h"
 #include "world/ids.h"
@@ -37,7 +38,8 @@ enum entity_flag {
     ENTITY_MOVED = 2, /* its place changed since the last tick */
     ENTITY_NEW = 4,   /* no tick has seen it */
     ENTITY_DYING = 8, /* it ended; its slot is kept until a tick has seen that */
-    ENTITY_AWAY = 16  /* it is out of the world and may come back: see entities_doze */
+    ENTITY_AWAY = 16, /* it is out of the world and may come back: see entities_doze */
+    ENTITY_GHOST = 32 /* another world's: see entities_ghost */
 };
 
 struct entities {
@@ -58,8 +60,9 @@ struct entities {
     uint32_t *alive;          /* [alive_count] slots, dense */
     uint32_t *alive_at;       /* [cap] index in alive */
     uint32_t alive_count;
+    uint32_t ghost_count;          /* of the alive */
     uint32_t away_count;           /* out of the world, with a place kept for them */
-    uint32_t in_scene[SCENES_MAX]; /* alive or away, by scene */
+    uint32_t in_scene[SCENES_MAX]; /* alive or away, ghosts apart, by scene */
     uint32_t *dying;               /* [dying_count] slots */
     uint32_t dying_count;
     /* [dirty_count] slots, each once, in the order they became so. Who ended stays listed until
@@ -67,11 +70,18 @@ struct entities {
     uint32_t *dirty;
     uint32_t *dirty_at; /* [cap] where a slot stands in dirty, if it does */
     uint32_t dirty_count;
+    bool indexed;       /* by_id finds all but the dying */
+    struct table by_id; /* id to slot */
 };
 
 /* `max` alive at one time. E_NOMEM. */
 int entities_init(struct entities *e, uint32_t max) MUST_CHECK;
 void entities_fini(struct entities *e);
+
+/* Have entities found by id, from the first one on. E_NOMEM. */
+int entities_index(struct entities *e, uint64_t seed) MUST_CHECK;
+/* The one of this id, which may be away, but not dying; entities are indexed. */
+bool entities_by_id(const struct entities *e, uint32_t id, uint32_t *slot);
 
 struct entity_birth {
     uint32_t id;
@@ -103,5 +113,11 @@ bool entities_find(const struct entities *e, struct entity_ref ref, uint32_t *sl
 struct entity_ref entities_ref(const struct entities *e, uint32_t slot);
 /* Stand it elsewhere, in any scene; it is marked as moved. */
 void entities_put(struct entities *e, uint32_t slot, uint32_t scene, double x, double y);
+/* It is another world's from now on, told of here; or (`on` false) it is ours. */
+void entities_ghost(struct entities *e, uint32_t slot, bool on);
+static inline bool entities_is_ghost(const struct entities *e, uint32_t slot)
+{
+    return (e->flags[slot] & ENTITY_GHOST) != 0;
+}
 /* Put it on the dirty list, with further flags. */
 void entities_mark(struct entities *e, uint32_t slot, uint8_t flags);

@@ -6,7 +6,6 @@
 
 #include "common/err.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +74,64 @@ void id_pool_fini(struct id_pool *p)
     for (unsigned i = 0; i < ID_LEVELS; i++)
         free(p->free[i]);
     free(p->resting);
+    free(p->fed);
+    free(p->abroad);
     memset(p, 0, sizeof(*p));
+}
+
+int id_pool_close(struct id_pool *p)
+{
+    ASSERT(!p->fed);
+    ASSERT(p->out == 0);
+    for (unsigned i = 0; i < ID_LEVELS; i++)
+        memset(p->free[i], 0, level_words(p->max, i) * sizeof(*p->free[i]));
+    p->fed = calloc(level_words(p->max, 0), sizeof(*p->fed));
+    p->abroad = calloc(level_words(p->max, 0), sizeof(*p->abroad));
+    return p->fed && p->abroad ? 0 : E_NOMEM;
+}
+
+static bool bit_of(const uint64_t *bits, uint32_t id)
+{
+    return (bits[id / ID_BITS] >> (id % ID_BITS) & 1) != 0;
+}
+
+void id_pool_feed(struct id_pool *p, uint32_t first, uint32_t n)
+{
+    ASSERT(p->fed);
+    ASSERT(first >= 1);
+    ASSERT(n <= p->max);
+    ASSERT(first <= p->max - n + 1);
+    for (uint32_t id = first; id < first + n; id++) {
+        ASSERT(!bit_of(p->fed, id));
+        p->fed[id / ID_BITS] |= 1ull << (id % ID_BITS);
+        mark_free(p, id);
+    }
+}
+
+bool id_pool_owns(const struct id_pool *p, uint32_t id)
+{
+    return id >= 1 && id <= p->max && (!p->fed || bit_of(p->fed, id));
+}
+
+void id_pool_abroad(struct id_pool *p, uint32_t id, bool on)
+{
+    ASSERT(p->fed);
+    ASSERT(id_pool_owns(p, id));
+    ASSERT(!is_free(p, id));
+    if (on)
+        p->abroad[id / ID_BITS] |= 1ull << (id % ID_BITS);
+    else
+        p->abroad[id / ID_BITS] &= ~(1ull << (id % ID_BITS));
+}
+
+bool id_pool_ended(struct id_pool *p, uint32_t id, struct mono now)
+{
+    ASSERT(p->fed);
+    if (!id_pool_owns(p, id) || !bit_of(p->abroad, id))
+        return false;
+    id_pool_abroad(p, id, false);
+    id_pool_end(p, id, now);
+    return true;
 }
 
 void id_pool_wake(struct id_pool *p, struct mono now)

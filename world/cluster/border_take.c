@@ -1,0 +1,289 @@
+/* world/cluster/border_take.c: what zones are told by their neighbours; see border.h.
+ * A frame is taken when it is the next one of its zone under the highest epoch that was seen; one
+ * that was taken before is dropped, and past a gap everything, until a whole comes. What a word
+ * says of an entity counts where its count is no lower than what is known, and where the zone is
+ * the one that tells of it, or takes it over in full.
+ */
+#include "world/cluster/border.h"
+
+#include "common/err.h"
+#include "world/cluster/border_own.h"
+#include "world/cluster/ghosts.h"
+#include "world/interest/notice.h"
+
+static bool is_sound(const struct world *w, uint32_t zone, const struct cluster_event *e)
+{
+    const struct scene *s = &w->scenes.list[realm_scene_of(w->cluster, zone)];
+
+    return scene_inside(s, e->x, e->y) && e->dir >= 0 && e->dir < 6.283185307179587 &&
+           e->speed >= 0 && e->speed <= w->config.max_speed;
+}
+
+/* The ghost of this id, if it is one. False: it is ours, or there is none. */
+static bool ghost_of(const struct world *w, uint32_t id, uint32_t *slot)
+{
+    return entities_by_id(&w->entities, id, slot) && entities_is_ghost(&w->entities, *slot);
+}
+
+static void take_full(struct world *w, uint32_t zone, const struct cluster_event *e,
+                      struct mono now)
+{
+    struct realm *r = w->cluster;
+    uint32_t slot, scene = realm_scene_of(r, zone);
+
+    if (!entities_by_id(&w->entities, e->id, &slot)) {
+        if (!realm_is_past(r, e->id, e->count, now) && ghosts_put(w, zone, e, now, &slot) == 0)
+            r->mark[slot] = r->zones[zone].mark;
+        else
+            r->zones[zone].missing |= entities_full(&w->entities);
+        return;
+    }
+    if (!entities_is_ghost(&w->entities, slot) || e->count < r->count[slot]) {
+        w->metrics.border_old++; /* ours, or another's by now */
+        return;
+    }
+    r->home[slot] = zone;
+    r->count[slot] = e->count;
+    r->pending[slot] = 0;
+    r->mark[slot] = r->zones[zone].mark;
+    ghosts_place(w, slot, scene, e->x, e->y, e->dir, e->speed);
+}
+
+static void take_handed(struct world *w, uint32_t zone, uint32_t slot,
+                        const struct cluster_event *e)
+{
+    struct realm *r = w->cluster;
+
+    if (e->zone >= r->n_zones) {
+        w->metrics.border_bad++;
+        return;
+    }
+    if (!realm_owns(r, e->zone) && !realm_listens(r, e->zone)) {
+        ghosts_remove(w, slot, w->tick + 1); /* out of all hearing */
+        return;
+    }
+    r->home[slot] = e->zone;
+    r->count[slot] = e->count;
+    r->pending[slot] = w->tick + 1;
+    r->n_pending++;
+    ghosts_place(w, slot, realm_scene_of(r, zone), e->x, e->y, e->dir, e->speed);
+}
+
+/* Moved, gone or handed: a word on a ghost that this zone tells of. */
+static void take_word(struct world *w, uint32_t zone, const struct cluster_event *e,
+                      struct mono now)
+{
+    struct realm *r = w->cluster;
+    uint32_t slot;
+
+    if (e->kind == CLUSTER_GONE)
+        realm_past_note(r, e->id, e->count, now);
+    if (!ghost_of(w, e->id, &slot) || r->home[slot] != zone || e->count < r->count[slot]) {
+        w->metrics.border_old++;
+        return;
+    }
+    if (e->kind == CLUSTER_MOVED) {
+        r->pending[slot] = 0;
+        ghosts_place(w, slot, realm_scene_of(r, zone), e->x, e->y, e->dir, e->speed);
+    } else if (e->kind == CLUSTER_GONE) {
+        ghosts_remove(w, slot, w->tick + 1);
+    } else {
+        take_handed(w, zone, slot, e);
+    }
+}
+
+static void take_say(struct world *w, const struct cluster_event *e)
+{
+    uint8_t bytes[NOTICE_TEXT_MAX];
+    uint32_t slot;
+
+    if (!entities_by_id(&w->entities, e->id, &slot))
+        return;
+    w->metrics.say_notifies += notice_tell_knowing(w, slot, notice_text(bytes, e->id, e->text));
+}
+
+static void take_events(struct world *w, const struct cluster_message *m, struct mono now)
+{
+    struct span rest = m->events;
+    struct cluster_event e;
+
+    while (cluster_event_take(&rest, &e) == 0) {
+        if (e.kind == CLUSTER_SAY)
+            take_say(w, &e);
+        else if (e.kind != CLUSTER_GONE && !is_sound(w, m->zone, &e))
+            w->metrics.border_bad++;
+        else if (e.kind == CLUSTER_FULL)
+            take_full(w, m->zone, &e, now);
+        else
+            take_word(w, m->zone, &e, now);
+    }
+}
+
+/* A whole is over: who was in none of its parts is gone. */
+static void sweep(struct world *w, uint32_t zone)
+{
+    const struct entities *e = &w->entities;
+    const struct realm *r = w->cluster;
+
+    for (uint32_t i = e->alive_count; i-- > 0;) { /* who goes is replaced by one looked at */
+        uint32_t slot = e->alive[i];
+
+        if (entities_is_ghost(e, slot) && r->home[slot] == zone && r->pending[slot] == 0 &&
+            r->mark[slot] != r->zones[zone].mark)
+            ghosts_remove(w, slot, w->tick + 1);
+    }
+}
+
+static void ask(struct world *w, uint32_t zone)
+{
+    struct realm *r = w->cluster;
+    struct realm_zone *z = &r->zones[zone];
+    uint8_t bytes[LINK_WORLD_MAX + 32];
+    struct span_writer out = span_writer_of(bytes, sizeof(bytes));
+    struct cluster_message m = {.kind = CLUSTER_ASK, .world = r->door.world, .zone = zone};
+
+    if (z->owner == REALM_NOBODY || (z->asked != 0 && w->tick - z->asked < BORDER_ASK_TICKS))
+        return;
+    z->asked = w->tick;
+    cluster_write(&out, &m);
+    ASSERT(!out.full);
+    r->door.ops->send(r->door.arg, realm_world_id(r, z->owner), span_written(&out));
+    w->metrics.border_asks++;
+}
+
+/* Is this the frame that can be taken now? */
+static bool is_next(struct world *w, struct realm_zone *z, const struct cluster_message *m)
+{
+    if (m->part == 1 && (!z->synced || m->seq > z->seq)) {
+        z->mark = ++w->cluster->mark_now;
+        z->part = 1;
+        return true;
+    }
+    if (m->part > 1 && z->part > 0 && m->part == z->part + 1 && m->seq == z->seq + 1) {
+        z->part++;
+        return true;
+    }
+    if (m->part == 0 && z->part == 0 && z->synced && m->seq == z->seq + 1)
+        return true;
+    if (z->synced && m->seq <= z->seq) {
+        w->metrics.border_doubled++;
+        return false;
+    }
+    if (z->synced)
+        w->metrics.border_gaps++;
+    z->synced = false;
+    z->part = 0;
+    ask(w, m->zone);
+    return false;
+}
+
+void border_take(struct world *w, const struct cluster_message *m, struct mono now)
+{
+    struct realm *r = w->cluster;
+    struct realm_zone *z;
+
+    if (m->zone >= r->n_zones || !realm_listens(r, m->zone))
+        return;
+    z = &r->zones[m->zone];
+    if (m->epoch < z->epoch) {
+        w->metrics.border_stale++; /* an owner of before, who does not know yet */
+        return;
+    }
+    if (m->epoch > z->epoch) {
+        z->epoch = m->epoch;
+        z->synced = false;
+        z->part = 0;
+    }
+    if (!is_next(w, z, m))
+        return;
+    z->seq = m->seq;
+    take_events(w, m, now);
+    if (m->part > 0 && !m->more) {
+        sweep(w, m->zone);
+        z->part = 0;
+        z->synced = true;
+    }
+    if (!m->more)
+        z->tick = m->tick;
+}
+
+void border_bye(struct world *w, const struct cluster_message *m)
+{
+    struct realm *r = w->cluster;
+
+    if (m->zone >= r->n_zones || realm_owns(r, m->zone) || m->epoch < r->zones[m->zone].epoch)
+        return;
+    r->zones[m->zone].synced = false;
+    r->zones[m->zone].part = 0;
+    ghosts_clear(w, m->zone, w->tick + 1);
+}
+
+/* Nobody will say more of those whose zone we do not hear. */
+static void forget_unheard(struct world *w)
+{
+    const struct entities *e = &w->entities;
+    struct realm *r = w->cluster;
+
+    for (uint32_t i = e->alive_count; i-- > 0;) {
+        uint32_t slot = e->alive[i], zone = r->home[slot];
+
+        if (!entities_is_ghost(e, slot) || realm_owns(r, zone) || realm_listens(r, zone))
+            continue;
+        r->zones[zone].synced = false;
+        r->zones[zone].part = 0;
+        ghosts_remove(w, slot, w->tick + 1);
+    }
+}
+
+void border_owner(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch)
+{
+    struct realm *r = w->cluster;
+    struct realm_zone *z = &r->zones[zone];
+
+    if (z->owner == world && z->epoch == epoch)
+        return;
+    if (z->epoch != epoch || world == REALM_SELF || z->owner == REALM_SELF) {
+        z->synced = false;
+        z->part = 0;
+        z->seq = 0;
+        z->asked = 0;
+        z->whole_wanted = true;
+    }
+    if (world == REALM_NOBODY)
+        ghosts_clear(w, zone, w->tick + 1);
+    z->owner = world;
+    z->epoch = epoch;
+    r->changed = true;
+    forget_unheard(w);
+}
+
+void border_tick(struct world *w)
+{
+    const struct entities *e = &w->entities;
+    struct realm *r = w->cluster;
+    uint32_t pending = 0;
+
+    for (uint32_t zone = 0; zone < r->n_zones; zone++) {
+        struct realm_zone *z = &r->zones[zone];
+
+        if (z->missing && w->tick % BORDER_MISSING_TICKS == 0 && !entities_full(e))
+            z->synced = z->missing = false;
+        if (!z->synced && realm_listens(r, zone))
+            ask(w, zone);
+    }
+    if (r->n_pending == 0)
+        return;
+    for (uint32_t i = e->alive_count; i-- > 0;) {
+        uint32_t slot = e->alive[i];
+
+        if (!entities_is_ghost(e, slot) || r->pending[slot] == 0)
+            continue;
+        if (w->tick - r->pending[slot] < BORDER_PENDING_TICKS) {
+            pending++;
+            continue;
+        }
+        ghosts_remove(w, slot, w->tick);
+        w->metrics.ghosts_lost++;
+    }
+    r->n_pending = pending;
+}

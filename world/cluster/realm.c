@@ -1,0 +1,213 @@
+/* world/cluster/realm.c: see the header. */
+#include "world/cluster/realm.h"
+
+#include "common/err.h"
+#include "world/cluster/border.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Steps at full speed beyond the margin, in which a hand-over is made without stopping anybody. */
+#define APRON_STEPS 4
+
+static int cut_scenes(struct realm *r, const struct world *w, char *why, size_t why_cap)
+{
+    const struct world_config *c = &w->config;
+    double reach = c->aoi_radius + c->aoi_hysteresis + 2 * r->apron;
+    int err = 0;
+
+    for (uint32_t i = 0; err == 0 && i < w->scenes.n; i++) {
+        r->first[i] = r->n_zones;
+        err = zones_init(&r->cut[i], w->scenes.list[i].bounds, r->door.nx, r->door.ny, reach, why,
+                         why_cap);
+        r->n_zones += r->door.nx * r->door.ny;
+    }
+    return err;
+}
+
+static int take_memory(struct realm *r, uint32_t cap)
+{
+    r->zones = calloc(r->n_zones, sizeof(*r->zones));
+    r->count = calloc(cap, sizeof(*r->count));
+    r->home = calloc(cap, sizeof(*r->home));
+    r->told = calloc(cap, sizeof(*r->told));
+    r->pending = calloc(cap, sizeof(*r->pending));
+    r->mark = calloc(cap, sizeof(*r->mark));
+    r->past = calloc(REALM_PAST, sizeof(*r->past));
+    if (!r->zones || !r->count || !r->home || !r->told || !r->pending || !r->mark || !r->past)
+        return E_NOMEM;
+    for (uint32_t i = 0; i < r->n_zones; i++)
+        r->zones[i].owner = REALM_NOBODY;
+    for (uint32_t i = 0; i < cap; i++)
+        r->home[i] = r->told[i] = REALM_NONE;
+    return 0;
+}
+
+int realm_create(struct world *w, const struct cluster_door *door, char *why, size_t why_cap)
+{
+    const struct world_config *c = &w->config;
+    struct realm *r;
+    int err;
+
+    ASSERT(door->world.n >= 1);
+    ASSERT(door->world.n <= LINK_WORLD_MAX);
+    ASSERT(door->margin > 0);
+    if (w->npcs.n > 0) {
+        snprintf(why, why_cap, "-cluster: NPCs are not handed over yet; -npcs and maps have %u",
+                 w->npcs.n);
+        return E_RANGE;
+    }
+    r = calloc(1, sizeof(*r));
+    if (!r)
+        return E_NOMEM;
+    w->cluster = r;
+    r->door = *door;
+    r->margin = door->margin;
+    r->apron =
+        door->margin + APRON_STEPS * c->max_speed * (double)c->tick_ns / (double)CLOCK_NS_PER_S;
+    (void)realm_world(r, door->world);
+    r->door.world = realm_world_id(r, REALM_SELF);
+    err = cut_scenes(r, w, why, why_cap);
+    if (err == 0)
+        err = take_memory(r, w->entities.cap);
+    if (err == 0)
+        err = border_create(&r->border);
+    w->sight.holds++; /* with worlds beside it, sight is not certain to be symmetric */
+    return err;
+}
+
+void realm_destroy(struct realm *r)
+{
+    if (!r)
+        return;
+    border_destroy(r->border);
+    free(r->past);
+    free(r->mark);
+    free(r->pending);
+    free(r->told);
+    free(r->home);
+    free(r->count);
+    free(r->zones);
+    free(r);
+}
+
+uint32_t realm_world(struct realm *r, struct span id)
+{
+    if (id.n == 0 || id.n > LINK_WORLD_MAX)
+        return REALM_NOBODY;
+    for (uint32_t i = 0; i < r->n_worlds; i++) {
+        if (span_equal(realm_world_id(r, i), id))
+            return i;
+    }
+    if (r->n_worlds == REALM_WORLDS_MAX)
+        return REALM_NOBODY;
+    memcpy(r->worlds[r->n_worlds], id.p, id.n);
+    return r->n_worlds++;
+}
+
+uint32_t realm_zone_at(const struct realm *r, uint32_t scene, double x, double y)
+{
+    return r->first[scene] + zones_at(&r->cut[scene], x, y);
+}
+
+uint32_t realm_scene_of(const struct realm *r, uint32_t zone)
+{
+    return zone / (r->door.nx * r->door.ny); /* every scene is cut alike */
+}
+
+uint32_t realm_around(const struct realm *r, uint32_t zone, uint32_t out[ZONES_NEAR_MAX])
+{
+    uint32_t scene = realm_scene_of(r, zone);
+    uint32_t n = zones_around(&r->cut[scene], zone - r->first[scene], out);
+
+    for (uint32_t i = 0; i < n; i++)
+        out[i] += r->first[scene];
+    return n;
+}
+
+bool realm_listens(const struct realm *r, uint32_t zone)
+{
+    uint32_t near[ZONES_NEAR_MAX], n = realm_around(r, zone, near);
+
+    if (realm_owns(r, zone))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (realm_owns(r, near[i]))
+            return true;
+    }
+    return false;
+}
+
+/* The zones within reach of a place, by their numbers. */
+static uint32_t near_zones(const struct realm *r, uint32_t scene, double x, double y,
+                           uint32_t out[ZONES_NEAR_MAX])
+{
+    uint32_t n = zones_near(&r->cut[scene], x, y, out);
+
+    for (uint32_t i = 0; i < n; i++)
+        out[i] += r->first[scene];
+    return n;
+}
+
+double realm_depth(const struct realm *r, uint32_t scene, double x, double y)
+{
+    uint32_t near[ZONES_NEAR_MAX], n;
+    double best = HUGE_VAL;
+
+    if (realm_owns(r, realm_zone_at(r, scene, x, y)))
+        return 0;
+    n = near_zones(r, scene, x, y, near);
+    for (uint32_t i = 0; i < n; i++) {
+        double d2 = zones_distance2(&r->cut[scene], near[i] - r->first[scene], x, y);
+
+        if (realm_owns(r, near[i]) && d2 < best)
+            best = d2;
+    }
+    return sqrt(best);
+}
+
+bool realm_is_border(const struct realm *r, uint32_t scene, double x, double y)
+{
+    uint32_t near[ZONES_NEAR_MAX], n = near_zones(r, scene, x, y, near);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (!realm_owns(r, near[i]))
+            return true;
+    }
+    return false;
+}
+
+uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities *e)
+{
+    uint32_t scene = e->scene[slot], near[ZONES_NEAR_MAX], n;
+    uint32_t at = realm_zone_at(r, scene, e->x[slot], e->y[slot]);
+
+    if (realm_owns(r, at))
+        return at;
+    if (realm_owns(r, r->home[slot]) && realm_scene_of(r, r->home[slot]) == scene)
+        return r->home[slot];
+    n = near_zones(r, scene, e->x[slot], e->y[slot], near);
+    for (uint32_t i = 0; i < n; i++) {
+        if (realm_owns(r, near[i]))
+            return near[i];
+    }
+    return REALM_NONE;
+}
+
+void realm_past_note(struct realm *r, uint32_t id, uint32_t count, struct mono now)
+{
+    struct realm_past *p = &r->past[id % REALM_PAST];
+
+    if (p->id == id && p->count > count && clock_since(now, p->until) < 0)
+        return;
+    *p = (struct realm_past){id, count, clock_add(now, REALM_PAST_NS)};
+}
+
+bool realm_is_past(const struct realm *r, uint32_t id, uint32_t count, struct mono now)
+{
+    const struct realm_past *p = &r->past[id % REALM_PAST];
+
+    return p->id == id && count <= p->count && clock_since(now, p->until) < 0;
+}

@@ -1,0 +1,116 @@
+/* world/cluster/realm.h: a world's part of the cluster: zones, whose they are, and by slot what a
+ * world alone does not need to know of its entities.
+ * Every scene is cut alike; zones are numbered through all of them. Two distances matter:
+ *
+ *        own zone │ margin │ apron │               an own entity may stand here, not further
+ *     ────────────┼────────┼───────┼────────────   handed over from `margin` on, held at `apron`
+ *                 border
+ *
+ * so that what one of ours can see lies within R + H of apron, and the zones' reach is R + H and
+ * two aprons: ours on one side, theirs on the other.
+ * Pure. May touch: common, proto, world/state, world/interest. On trouble: E_RANGE says why.
+ */
+#pragma once
+
+#include "proto/cluster.h"
+#include "world/cluster_door.h"
+#include "world/cluster/zones.h"
+#include "world/world.h"
+
+#define REALM_WORLDS_MAX 256 /* of a cluster */
+#define REALM_NOBODY     UINT32_MAX
+#define REALM_NONE       UINT32_MAX
+#define REALM_OWED       (UINT32_MAX - 1) /* who was told of it by another awaits a word */
+#define REALM_SELF       0                /* its own number among the worlds */
+#define REALM_IDS_MAX    (1u << 22)
+#define REALM_PAST       4096 /* entities that were here lately */
+#define REALM_PAST_NS    (PROTO_ID_REST_S / 2 * CLOCK_NS_PER_S)
+
+/* What neighbours say of a zone, and what is told of one of ours. */
+struct realm_zone {
+    uint32_t owner; /* number of a world; REALM_NOBODY */
+    uint64_t epoch; /* of the owner's claim */
+    uint64_t seq;   /* of the last border frame, sent or taken */
+    /* Ours. */
+    bool whole_wanted;
+    /* Others'. */
+    bool missing;   /* there was no room for some */
+    bool synced;    /* all up to `seq` was taken */
+    uint32_t part;  /* of the whole that is being taken; 0: none */
+    uint32_t mark;  /* of that whole */
+    uint32_t tick;  /* the owner's, of the last frame; 0: none */
+    uint32_t asked; /* the tick in which a whole was asked for; 0: never */
+};
+
+/* One that was here, or is elsewhere: what is said of it under a lower count is old. */
+struct realm_past {
+    uint32_t id, count;
+    struct mono until;
+};
+
+struct border;
+
+struct realm {
+    struct cluster_door door;
+    uint32_t n_zones;           /* of all scenes */
+    uint32_t first[SCENES_MAX]; /* number of a scene's first zone */
+    struct zones cut[SCENES_MAX];
+    struct realm_zone *zones; /* [n_zones] */
+    char worlds[REALM_WORLDS_MAX][LINK_WORLD_MAX + 1];
+    uint32_t n_worlds;
+    double margin, apron; /* units */
+    bool changed;         /* owners did, since borders were last told */
+
+    /* [cap] by slot of an entity. */
+    uint32_t *count;   /* how often it was handed over */
+    uint32_t *home;    /* zone: of ours, whose it is; of a ghost, which tells of it */
+    uint32_t *told;    /* ours: the zone that told neighbours of it; REALM_NONE, _OWED */
+    uint32_t *pending; /* ghost: tick since which its zone is awaited to tell of it; 0: it did */
+    uint32_t *mark;    /* ghost: the last whole that told of it */
+    uint32_t mark_now;
+    uint32_t n_pending; /* ghosts that are; an upper bound */
+
+    struct realm_past *past; /* [REALM_PAST] by id */
+    struct border *border;
+};
+
+/* For a world whose other rooms stand. 0, E_NOMEM, or E_RANGE. */
+int realm_create(struct world *w, const struct cluster_door *door, char *why,
+                 size_t why_cap) MUST_CHECK;
+void realm_destroy(struct realm *r); /* NULL is fine */
+
+/* An entity of ours came in. */
+static inline void realm_born(struct realm *r, uint32_t slot)
+{
+    r->count[slot] = r->pending[slot] = 0;
+    r->home[slot] = r->told[slot] = REALM_NONE;
+}
+/* The number of the world of this id, which may be a new one; REALM_NOBODY: too many. */
+uint32_t realm_world(struct realm *r, struct span id);
+static inline struct span realm_world_id(const struct realm *r, uint32_t world)
+{
+    return span_text(r->worlds[world]);
+}
+
+static inline bool realm_owns(const struct realm *r, uint32_t zone)
+{
+    return zone != REALM_NONE && r->zones[zone].owner == REALM_SELF;
+}
+uint32_t realm_zone_at(const struct realm *r, uint32_t scene, double x, double y);
+uint32_t realm_scene_of(const struct realm *r, uint32_t zone);
+/* The zones beside one. */
+uint32_t realm_around(const struct realm *r, uint32_t zone, uint32_t out[ZONES_NEAR_MAX]);
+/* Has it a zone beside this one, which is another's? Then it listens to it. */
+bool realm_listens(const struct realm *r, uint32_t zone);
+/* How far the place lies outside of all own zones, units; HUGE_VAL: in no zone beside one. */
+double realm_depth(const struct realm *r, uint32_t scene, double x, double y);
+/* Is the place within reach of a zone that is not ours? */
+bool realm_is_border(const struct realm *r, uint32_t scene, double x, double y);
+/* Whose an own entity is: the own zone where it stands, else the one that had it, else any near. */
+uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities *e);
+
+/* It was handed over so often, or it ended after so many times: `count` and what is below is old.
+ */
+void realm_past_note(struct realm *r, uint32_t id, uint32_t count, struct mono now);
+/* Is this count old news of one of this id? */
+bool realm_is_past(const struct realm *r, uint32_t id, uint32_t count, struct mono now);
