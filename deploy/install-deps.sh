@@ -28,6 +28,7 @@ build|libwslay-dev|frames, for WebSocket (optional)
 test|libcriterion-dev|runs the unit tests
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
+test|spin|checks the models of a cluster
 js|nodejs|runs JavaScript
 js|npm|fetches its one dependency
 web|chromium|shows the pages, for their tests
@@ -63,7 +64,7 @@ wanted() {
 # Without Debian's tools the best guess is whether the things themselves are there.
 thing_is_there() {
     case $1 in
-        gcc | make | cppcheck | clang | clang-format | mypy) command -v "$1" >/dev/null ;;
+        gcc | make | cppcheck | clang | clang-format | mypy | spin) command -v "$1" >/dev/null ;;
         libc6-dev) [ -e /usr/include/stdio.h ] ;;
         pkgconf*) command -v pkg-config >/dev/null ;;
         libevent-dev) pkg-config --exists libevent_core libevent_extra 2>/dev/null ;;

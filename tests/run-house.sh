@@ -203,7 +203,7 @@ machine full root apt old-names
 check "deps: installs what is missing only" deps 0 test
 check "deps: asks for the lists once, then installs all" [ "$(sed 's/.*Use-Pty=0 //' "$dir/apt.log")" = \
     "update
-install -y --no-install-recommends libcriterion-dev python3 python3-msgpack" ]
+install -y --no-install-recommends libcriterion-dev python3 python3-msgpack spin" ]
 check "deps: says what for" shown "$dir/deps.out" 'libcriterion-dev (runs the unit tests)'
 machine empty root apt old-names
 check "deps: an old Debian" deps 0 build

@@ -147,6 +147,7 @@ script contract sh tests/e2e/run_contract.sh "$bin" "$build/contract"
 script client-py sh tests/run-py.sh
 script chaos python3 tests/e2e/chaos.py -bin "$bin" -bots 100 -seconds 20 -every 2.5 -drop 0.05 \
     -window 8 -growth 200 -dir "$build/chaos"
+script model sh tests/model/run.sh "$build/model"
 script lint-selftest sh tests/lint/selftest.sh
 script deploy bash tests/run-deploy.sh "$bin" "$build/deploy"
 script house sh tests/run-house.sh "$bin" "$build" "$build/house"
