@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <strings.h>
 
 #define PORT_DIGITS_MAX 5
 
@@ -67,4 +68,19 @@ int addr_parse(const char *text, struct addr *out, const char **why)
     if (!*why && !parse_port(end + (bracketed ? 2 : 1), &out->port))
         *why = "port must be 0..65535";
     return *why ? E_ADDR : 0;
+}
+
+bool addr_is_loopback(const struct addr *a)
+{
+    struct in6_addr six;
+    struct in_addr four;
+
+    if (a->is_name)
+        return strcasecmp(a->host, "localhost") == 0;
+    if (inet_pton(AF_INET, a->host, &four) == 1)
+        return ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
+    if (inet_pton(AF_INET6, a->host, &six) != 1)
+        return false;
+    return IN6_IS_ADDR_LOOPBACK(&six) ||
+           (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == IN_LOOPBACKNET);
 }

@@ -18,3 +18,6 @@ struct addr {
 
 /* Take `text` apart. 0, or E_ADDR with the reason in `*why` (static text). */
 int addr_parse(const char *text, struct addr *out, const char **why) MUST_CHECK;
+
+/* Does only this machine reach it: 127.0.0.0/8, ::1, or the name localhost? */
+bool addr_is_loopback(const struct addr *a);

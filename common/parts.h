@@ -40,6 +40,11 @@
 #else
 #define PARTS_LIBCRYPTO AEGIS_PART_LIBCRYPTO
 #endif
+#ifndef AEGIS_PART_LIBNATS
+#define PARTS_LIBNATS PARTS_NONE
+#else
+#define PARTS_LIBNATS AEGIS_PART_LIBNATS
+#endif
 #ifndef AEGIS_PART_HTTP_PARSER
 #define PARTS_HTTP_PARSER PARTS_NONE
 #else
@@ -61,5 +66,6 @@
 #define PARTS_OPTIONAL \
     {"jansson", PARTS_JANSSON}, {"zlib", PARTS_ZLIB}, {"zstd", PARTS_LIBZSTD}, \
     {"sqlite", PARTS_SQLITE3}, {"liburing", PARTS_LIBURING}, \
-    {"libcrypto", PARTS_LIBCRYPTO}, {"http-parser", PARTS_HTTP_PARSER}, {"wslay", PARTS_WSLAY}
+    {"libcrypto", PARTS_LIBCRYPTO}, {"nats.c", PARTS_LIBNATS}, \
+    {"http-parser", PARTS_HTTP_PARSER}, {"wslay", PARTS_WSLAY}
 /* clang-format on */

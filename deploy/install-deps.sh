@@ -23,9 +23,11 @@ build|libzstd-dev|reads compressed maps (optional)
 build|libsqlite3-dev|the store (optional)
 build|liburing-dev|many sends in one call (optional)
 build|libssl-dev|hashes, for WebSocket (optional)
+build|libnats-dev|a cluster of worlds (optional)
 build|libhttp-parser-dev|requests, for WebSocket (optional)
 build|libwslay-dev|frames, for WebSocket (optional)
 test|libcriterion-dev|runs the unit tests
+test|nats-server|what a cluster stands on
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
 test|spin|checks the models of a cluster
@@ -77,6 +79,8 @@ thing_is_there() {
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
         liburing-dev) pkg-config --exists liburing 2>/dev/null ;;
         libssl-dev) pkg-config --exists libcrypto 2>/dev/null ;;
+        libnats-dev) pkg-config --exists libnats 2>/dev/null ;;
+        nats-server) command -v nats-server >/dev/null ;;
         libhttp-parser-dev) [ -e /usr/include/http_parser.h ] ;;
         libwslay-dev) [ -e /usr/include/wslay/wslay.h ] ;;
         python3) command -v python3 >/dev/null ;;

@@ -4,6 +4,7 @@
 #include "gateway/crew.h"
 
 #include "common/err.h"
+#include "common/keys.h"
 #include "common/log.h"
 #include "gateway/clients.h"
 #include "gateway/web_files.h"
@@ -45,6 +46,7 @@ struct crew {
     struct loop_bell *home; /* one more is over */
     struct clients_total total;
     struct web_files *web; /* NULL: no -ws-listen */
+    struct keys keys;      /* all zero: no -link-key */
     struct gateway_metrics sum;
     bool draining;
 };
@@ -208,6 +210,7 @@ static int crew_add(struct crew *c, const struct gateway_config *config, char *w
         .listen = first ? NULL : crew_addr(c),
         .ws_listen = first ? NULL : crew_ws_addr(c),
         .web = c->web,
+        .keys = c->keys.path ? &c->keys : NULL,
         .total = &c->total,
         .stepped = first ? NULL : crew_on_step,
         .over = crew_on_over,
@@ -239,9 +242,38 @@ static int crew_read_web(struct crew *c, const struct gateway_config *config, ch
 
     if (config->ws_listen[0] == '\0')
         return 0;
-    const int r = web_files_create(config->web, &c->web, cause, sizeof(cause));
-    if (r != 0)
+    int r = web_files_create(config->web, &c->web, cause, sizeof(cause));
+    if (r != 0) {
         snprintf(why, why_cap, "-web: %s", cause);
+        return r;
+    }
+    if (config->web[0] != '\0' && config->web_maps[0] == '\0')
+        return 0; /* all that is served is the folder's */
+    r = web_files_add_maps(c->web, config->web_maps, cause, sizeof(cause));
+    if (r != 0)
+        snprintf(why, why_cap, "-web-maps: %s", cause);
+    return r;
+}
+
+int crew_read_keys(struct crew *c, char *why, size_t why_cap)
+{
+    return keys_read(&c->keys, why, why_cap);
+}
+
+/* What all of them need of files. */
+static int crew_read_files(struct crew *c, const struct gateway_config *config, char *why,
+                           size_t why_cap)
+{
+    char cause[CREW_WHY_MAX];
+    int r = 0;
+
+    if (config->link_key[0] != '\0') {
+        keys_init(&c->keys, config->link_key);
+        r = crew_read_keys(c, cause, sizeof(cause));
+    }
+    if (r == 0)
+        return crew_read_web(c, config, why, why_cap);
+    snprintf(why, why_cap, "-link-key: %s", cause);
     return r;
 }
 
@@ -260,7 +292,7 @@ int crew_create(struct loop *loop, const struct gateway_config *config, struct c
     if (r != 0)
         snprintf(why, why_cap, "%s", err_text(r));
     else
-        r = crew_read_web(c, config, why, why_cap);
+        r = crew_read_files(c, config, why, why_cap);
     for (uint64_t i = 0; i < config->threads && r == 0; i++)
         r = crew_add(c, config, why, why_cap);
     if (r != 0) {
@@ -318,6 +350,7 @@ void crew_destroy(struct crew *c)
     }
     loop_bell_destroy(c->home);
     web_files_destroy(c->web);
+    keys_fini(&c->keys);
     free(c->gates);
     free(c);
 }

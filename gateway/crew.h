@@ -38,6 +38,10 @@ const char *crew_ws_addr(const struct crew *c);
 void crew_drain(struct crew *c);
 bool crew_draining(const struct crew *c);
 
+/* Read -link-key anew; the links that are up stay as they are. E_IO, E_RANGE: `why` has a line, and
+ * the keys are what they were. */
+int crew_read_keys(struct crew *c, char *why, size_t why_cap) MUST_CHECK;
+
 /* NULL: a client that comes now is served, whichever thread it meets. Else what stands against. */
 const char *crew_unready(const struct crew *c);
 /* NULL: every thread turns. */

@@ -122,6 +122,7 @@ static void gateway_dial_cancel(void *arg)
 static const struct uplink_ops gateway_uplink_ops = {
     .dial = gateway_dial,
     .dial_cancel = gateway_dial_cancel,
+    .secret = rng_secret,
 };
 
 /* --- time ---------------------------------------------------------------------------------- */
@@ -288,6 +289,7 @@ static int gateway_init_parts(struct gateway *g)
         snprintf(g->id + id_bytes, sizeof(g->id) - (size_t)id_bytes, "-%u", g->place.index);
     u->upstream = g->config->upstream;
     u->id = span_text(g->id);
+    u->keys = g->place.keys;
     u->silence_ns = g->config->link_timeout_ns;
     u->conn_ops = &conn_stream;
     u->ops = &gateway_uplink_ops;

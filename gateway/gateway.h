@@ -11,6 +11,7 @@
 
 struct gateway;
 struct clients_total;
+struct keys;
 struct web_files;
 
 /* One of several in a process, each in a thread of its own. All zero: there are no others. */
@@ -20,6 +21,7 @@ struct gateway_place {
     const char *ws_listen;       /* the same for WebSocket */
     struct clients_total *total; /* what all have together; NULL: count is 1. Borrowed */
     const struct web_files *web; /* what is served; NULL: no -ws-listen. Borrowed */
+    struct keys *keys;           /* of the link to the world; NULL: none. Borrowed */
     void (*stepped)(void *arg);  /* called every 100 ms, in this gateway's thread; NULL: not */
     void (*over)(void *arg);     /* drained; in this gateway's thread. NULL: the loop is stopped */
     void *arg;

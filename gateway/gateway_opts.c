@@ -7,6 +7,7 @@
 #include "common/io/http.h"
 #include "common/parts.h"
 #include "gateway/origins.h"
+#include "proto/link_proof.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@
 #define LINK_SOFT_MIN 65536
 #define THREADS_MAX   64
 
+#define GATEWAY_WS_ORIGINS "self"
+
 /* clang-format off */
 const struct opt gateway_opts[] = {
     {.name = "role", .type = OPT_CHOICE, .offset = FIELD(role), .def = "gateway", .unit = "",
@@ -36,15 +39,23 @@ const struct opt gateway_opts[] = {
     {.name = "link-timeout", .type = OPT_DURATION, .offset = FIELD(link_timeout_ns), .def = "3s",
      .unit = "s", .min = 0.01, .max = DAY_MS / 1000, .zero_off = true,
      .help = "a world silent for this long counts as away; both sides ping three times in it"},
+    {.name = "link-key", .type = OPT_TEXT, .offset = FIELD(link_key), .def = "", .unit = "",
+     .help = "file of secrets, one a line, of which the first is shown to have to the world, which "
+             "must have it too; read anew at SIGHUP"},
     {.name = "admin", .type = OPT_TEXT, .offset = FIELD(admin), .def = "", .unit = "",
      .help = "where operators find /metrics, /healthz and /readyz; a bare port is on 127.0.0.1"},
     {.name = "ws-listen", .type = OPT_ADDR, .offset = FIELD(ws_listen), .def = "", .unit = "",
      .help = "where WebSocket clients connect, at /ws; the rest of it serves -web"},
-    {.name = "ws-origins", .type = OPT_TEXT, .offset = FIELD(ws_origins), .def = "", .unit = "",
-     .help = "pages that may connect: scheme://host[:port] between commas, * for all; clients that "
-             "are no page send no Origin, and may"},
+    {.name = "ws-origins", .type = OPT_TEXT, .offset = FIELD(ws_origins), .def = GATEWAY_WS_ORIGINS,
+     .unit = "",
+     .help = "pages that may connect: scheme://host[:port] between commas, self for those that the "
+             "port serves, * for all; clients that are no page send no Origin, and may"},
     {.name = "web", .type = OPT_TEXT, .offset = FIELD(web), .def = "", .unit = "",
-     .help = "folder whose files the WebSocket port serves, read at the start"},
+     .help = "folder whose files the WebSocket port serves in place of the page that is built in, "
+             "read at the start"},
+    {.name = "web-maps", .type = OPT_TEXT, .offset = FIELD(web_maps), .def = "", .unit = "",
+     .help = "folder of maps, called as their scenes, that the WebSocket port serves below /maps "
+             "for the page to draw: its .json and .png files, as they are"},
     {.name = "max-clients", .type = OPT_UINT, .offset = FIELD(max_clients), .def = "10000",
      .unit = "", .min = 1, .max = CLIENTS_MAX, .zero_off = true,
      .help = "clients at once; one more gets Bye 13"},
@@ -112,19 +123,31 @@ static unsigned long gateway_opts_port(const char *addr)
     return colon ? strtoul(colon + 1, NULL, 10) : 0;
 }
 
+/* The flag that was given although there is no -ws-listen; NULL: none. */
+static const char *gateway_opts_alone(const struct gateway_config *config)
+{
+    if (config->ws_listen[0] != '\0')
+        return NULL;
+    if (config->web[0] != '\0')
+        return "web";
+    if (config->web_maps[0] != '\0')
+        return "web-maps";
+    return strcmp(config->ws_origins, GATEWAY_WS_ORIGINS) != 0 ? "ws-origins" : NULL;
+}
+
 static int gateway_opts_check_ws(const struct gateway_config *config, char *why, size_t why_cap)
 {
     struct span bad;
 
     if (origins_check(config->ws_origins, &bad) != 0) {
         snprintf(why, why_cap,
-                 "-ws-origins: \"%.*s\": must be scheme://host[:port] in small letters, or *",
+                 "-ws-origins: \"%.*s\": must be scheme://host[:port] in small letters, self, or *",
                  bad.n < 80 ? (int)bad.n : 80, (const char *)bad.p);
         return E_RANGE;
     }
-    if (config->ws_listen[0] == '\0' && (config->web[0] != '\0' || config->ws_origins[0] != '\0')) {
-        snprintf(why, why_cap, "-%s: does nothing without -ws-listen",
-                 config->web[0] != '\0' ? "web" : "ws-origins");
+    const char *alone = gateway_opts_alone(config);
+    if (alone) {
+        snprintf(why, why_cap, "-%s: does nothing without -ws-listen", alone);
         return E_RANGE;
     }
 #ifndef PARTS_WEBSOCKET
@@ -162,6 +185,11 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
     if (config->admin[0] != '\0' && http_addr_read(config->admin, admin, &reason) != 0) {
         snprintf(why, why_cap, "-admin: \"%.80s\": %s", config->admin, reason);
         return E_RANGE;
+    }
+    if (config->link_key[0] != '\0' && !link_proof_built()) {
+        snprintf(why, why_cap,
+                 "-link-key: this program was built without libcrypto (-version tells)");
+        return E_MISSING;
     }
     return gateway_opts_check_ws(config, why, why_cap);
 }

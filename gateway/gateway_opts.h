@@ -13,6 +13,8 @@ struct gateway_config {
     const char *ws_listen;  /* "": off */
     const char *ws_origins; /* "": no page may connect */
     const char *web;        /* "": the page that is built in */
+    const char *web_maps;   /* "": none */
+    const char *link_key;   /* file; "": none */
     int64_t link_timeout_ns;
 
     uint64_t max_clients;    /* 0: as many as there are descriptors */

@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/io/notify.h"
+#include "common/io/reload.h"
 #include "common/log.h"
 #include "common/parts.h"
 #include "gateway/gateway_admin.h"
@@ -24,6 +25,7 @@ struct gateway_run {
     struct crew *crew;
     struct gateway_admin *admin; /* NULL: off */
     struct notify *notify;       /* NULL: no service manager */
+    struct reload reload;        /* who keeps a file joins it */
     int status;
 };
 
@@ -72,13 +74,31 @@ static int gateway_start_admin(struct gateway_run *run, const struct gateway_con
     return r;
 }
 
-static void gateway_run(struct gateway_run *run)
+static int gateway_reload_keys(void *arg, char *why, size_t why_cap)
+{
+    struct gateway_run *run = arg;
+    return crew_read_keys(run->crew, why, why_cap);
+}
+
+/* Those that keep a file. */
+static int gateway_join_reload(struct gateway_run *run, const struct gateway_config *config)
+{
+    int r = 0;
+
+    if (config->link_key[0] != '\0')
+        r = reload_join(&run->reload, "link-key", gateway_reload_keys, run);
+    return r;
+}
+
+static void gateway_run(struct gateway_run *run, const struct gateway_config *config)
 {
     struct loop_signal *terminate = NULL, *interrupt = NULL;
     int r = loop_signal_create(run->loop, SIGTERM, gateway_signalled, run, &terminate);
 
     if (r == 0)
         r = loop_signal_create(run->loop, SIGINT, gateway_signalled, run, &interrupt);
+    if (r == 0)
+        r = gateway_join_reload(run, config);
     if (r == 0)
         r = notify_create(run->loop, &run->notify);
     if (r == 0)
@@ -106,10 +126,12 @@ static int gateway_serve(struct loop *loop, const struct gateway_config *config)
     struct gateway_run run = {.loop = loop, .status = EXIT_CLEAN};
     char why[GATEWAY_WHY_MAX];
 
+    reload_init(&run.reload, loop);
     if (crew_create(loop, config, &run.crew, why, sizeof(why)) != 0)
         return gateway_complain("", why);
     if (gateway_start_admin(&run, config) == 0)
-        gateway_run(&run);
+        gateway_run(&run, config);
+    reload_fini(&run.reload);
     gateway_admin_destroy(run.admin);
     crew_destroy(run.crew);
     loop_turn(loop, 0); /* frees the streams that ended just now */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+static const char SELF[] = "self";
 static const char SCHEME[] = "abcdefghijklmnopqrstuvwxyz0123456789+-.";
 static const char HOST[] = "abcdefghijklmnopqrstuvwxyz0123456789-._";
 static const char HOST_V6[] = "abcdef0123456789:.";
@@ -37,7 +38,7 @@ static bool port_good(struct span s)
 
 static bool entry_good(struct span s)
 {
-    if (span_equal(s, span_text("*")))
+    if (span_equal(s, span_text("*")) || span_equal(s, span_text(SELF)))
         return true;
     const size_t scheme = run_of(s, SCHEME);
     if (scheme == 0 || !starts(behind(s, scheme), "://"))
@@ -73,13 +74,27 @@ int origins_check(const char *list, struct span *bad)
     return 0;
 }
 
-bool origins_have(const char *list, struct span origin)
+/* Was the page of this origin served under that host? */
+static bool own(struct span origin, struct span host)
+{
+    static const char *const schemes[] = {"http://", "https://"};
+
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+        if (host.n > 0 && starts(origin, schemes[i]) &&
+            span_equal(behind(origin, strlen(schemes[i])), host))
+            return true;
+    }
+    return false;
+}
+
+bool origins_have(const char *list, struct span origin, struct span host)
 {
     const char *rest = list[0] != '\0' ? list : NULL;
     struct span entry;
 
     while (take(&rest, &entry)) {
-        if (span_equal(entry, span_text("*")) || span_equal(entry, origin))
+        if (span_equal(entry, span_text("*")) || span_equal(entry, origin) ||
+            (span_equal(entry, span_text(SELF)) && own(origin, host)))
             return true;
     }
     return false;

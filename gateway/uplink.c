@@ -1,5 +1,5 @@
 /* gateway/uplink.c: dial, hello, ping, backoff, and the frames between.
- * May touch: common, proto/frame, proto/link, conn. Never: clients.
+ * May touch: common, proto/frame, proto/link, proto/link_proof, conn. Never: clients.
  * On trouble: see uplink.h.
  */
 #include "gateway/uplink.h"
@@ -11,9 +11,14 @@
 #include <string.h>
 
 #define UPLINK_PINGS_IN_SILENCE 3                  /* both sides ping so often in -link-timeout */
-#define UPLINK_NOTE_MAX         (LINK_ID_MAX + 64) /* bytes of a hello, ping or pong */
+#define UPLINK_NOTE_MAX         (LINK_ID_MAX + 96) /* bytes of a hello, proof, ping or pong */
 
 static const char uplink_queue_full[] = "link queue full";
+static const char uplink_no_frame[] = "not a link frame";
+static const char uplink_no_key[] = "the world has no -link-key";
+static const char uplink_wants_key[] = "the world wants a -link-key";
+static const char uplink_refused_key[] = "closed by the world at our -link-key";
+static const char uplink_other_key[] = "the world does not have our -link-key";
 
 void uplink_init(struct uplink *u, uint64_t seed)
 {
@@ -28,6 +33,7 @@ void uplink_init(struct uplink *u, uint64_t seed)
     u->broken = NULL;
     u->told = NULL;
     u->world[0] = '\0';
+    u->key.n = 0;
 }
 
 static void uplink_close(struct uplink *u)
@@ -38,6 +44,7 @@ static void uplink_close(struct uplink *u)
         u->conn_ops->destroy(u->conn);
     u->conn = NULL;
     u->broken = NULL;
+    keys_wipe(&u->key, 1);
 }
 
 void uplink_fini(struct uplink *u)
@@ -110,6 +117,19 @@ static void uplink_note(struct uplink *u, const struct span_writer *w)
     u->metrics->link_bytes_out += w->len;
 }
 
+/* The key of the link that begins, and the nonce of its hello: empty where there is none. */
+static struct span uplink_nonce(struct uplink *u)
+{
+    struct key list[KEYS_MAX];
+
+    if (!u->keys || keys_copy(u->keys, list) == 0)
+        return (struct span){0};
+    u->key = list[0];
+    keys_wipe(list, KEYS_MAX);
+    u->ops->secret(u->meeting.gateway_nonce, LINK_NONCE_BYTES);
+    return span_of(u->meeting.gateway_nonce, LINK_NONCE_BYTES);
+}
+
 void uplink_connected(struct uplink *u, struct stream *conn)
 {
     uint8_t note[UPLINK_NOTE_MAX];
@@ -120,19 +140,15 @@ void uplink_connected(struct uplink *u, struct stream *conn)
     u->conn = conn;
     u->heard = u->now;
     u->pinged = u->now;
-    link_write_hello(&w, u->id, (struct span){0});
+    link_write_hello(&w, u->id, uplink_nonce(u));
     uplink_note(u, &w);
 }
 
 /* --- in ------------------------------------------------------------------------------------ */
 
-static void uplink_hello(struct uplink *u, const struct link_frame *f)
+static void uplink_up(struct uplink *u)
 {
-    const size_t n = f->id.n < LINK_ID_MAX ? f->id.n : LINK_ID_MAX;
-
-    if (n > 0)
-        memcpy(u->world, f->id.p, n);
-    u->world[n] = '\0';
+    keys_wipe(&u->key, 1);
     u->state = UPLINK_READY;
     u->ready_since = u->now;
     u->metrics->link_ups++;
@@ -141,6 +157,42 @@ static void uplink_hello(struct uplink *u, const struct link_frame *f)
     u->attempts = 0;
     u->told = NULL;
     u->user->ready(u->user_arg);
+}
+
+/* NULL, or why there is no going on with this world. */
+static const char *uplink_hello(struct uplink *u, const struct link_frame *f)
+{
+    const size_t n = f->id.n < LINK_ID_MAX ? f->id.n : LINK_ID_MAX;
+    uint8_t note[UPLINK_NOTE_MAX], proof[LINK_PROOF_BYTES];
+    struct span_writer w = span_writer_of(note, sizeof(note));
+
+    if (n > 0)
+        memcpy(u->world, f->id.p, n);
+    u->world[n] = '\0';
+    if (u->key.n == 0 && f->key.n == 0) {
+        uplink_up(u);
+        return NULL;
+    }
+    if (u->key.n == 0)
+        return uplink_wants_key;
+    if (f->key.n != LINK_NONCE_BYTES)
+        return uplink_no_key;
+    memcpy(u->meeting.world_nonce, f->key.p, LINK_NONCE_BYTES);
+    u->meeting.gateway_id = u->id;
+    u->meeting.world_id = span_of(u->world, n);
+    link_proof(proof, span_of(u->key.bytes, u->key.n), LINK_SIDE_GATEWAY, &u->meeting);
+    link_write_proof(&w, span_of(proof, sizeof(proof)));
+    u->state = UPLINK_PROOF;
+    uplink_note(u, &w);
+    return NULL;
+}
+
+static const char *uplink_proof(struct uplink *u, const struct link_frame *f)
+{
+    if (!link_proof_good(f->key, span_of(u->key.bytes, u->key.n), LINK_SIDE_WORLD, &u->meeting))
+        return uplink_other_key;
+    uplink_up(u);
+    return NULL;
 }
 
 static void uplink_pong(struct uplink *u, uint64_t number)
@@ -152,31 +204,30 @@ static void uplink_pong(struct uplink *u, uint64_t number)
     uplink_note(u, &w);
 }
 
-/* False: this is nothing that a world says here. */
-static bool uplink_take(struct uplink *u, struct span body)
+/* NULL, or why the link ends: this is nothing that a world says here, or not the right key. */
+static const char *uplink_take(struct uplink *u, struct span body)
 {
     struct link_frame f;
 
     if (link_read(body, &f) != 0)
-        return false;
-    if (u->state == UPLINK_HELLO) {
-        if (f.kind != LINK_HELLO || f.version != LINK_VERSION)
-            return false;
-        uplink_hello(u, &f);
-        return true;
-    }
+        return uplink_no_frame;
+    if (u->state == UPLINK_HELLO)
+        return f.kind == LINK_HELLO && f.version == LINK_VERSION ? uplink_hello(u, &f)
+                                                                 : uplink_no_frame;
+    if (u->state == UPLINK_PROOF)
+        return f.kind == LINK_PROOF ? uplink_proof(u, &f) : uplink_no_frame;
     switch (f.kind) {
     case LINK_DATA:
     case LINK_DATA_MANY:
     case LINK_CLOSE:
     case LINK_NOTE:
         u->user->frame(u->user_arg, &f);
-        return true;
+        return NULL;
     case LINK_PING:
         uplink_pong(u, f.number);
-        return true;
+        return NULL;
     case LINK_PONG:
-        return true;
+        return NULL;
     case LINK_HELLO:
     case LINK_OPEN:
     case LINK_CONGESTION:
@@ -185,9 +236,16 @@ static bool uplink_take(struct uplink *u, struct span body)
     case LINK_REDIRECT:
     case LINK_LEFT:
     case LINK_ATTACH:
+    case LINK_PROOF:
         break;
     }
-    return false;
+    return uplink_no_frame;
+}
+
+/* Does anybody speak on the other side? */
+static bool uplink_talks(const struct uplink *u)
+{
+    return u->state == UPLINK_HELLO || u->state == UPLINK_PROOF || u->state == UPLINK_READY;
 }
 
 static size_t uplink_data(void *arg, struct span bytes)
@@ -195,7 +253,7 @@ static size_t uplink_data(void *arg, struct span bytes)
     struct uplink *u = arg;
     size_t used = 0;
 
-    if (u->state != UPLINK_HELLO && u->state != UPLINK_READY)
+    if (!uplink_talks(u))
         return bytes.n;
     u->heard = u->now;
     while (used < bytes.n) {
@@ -205,8 +263,11 @@ static size_t uplink_data(void *arg, struct span bytes)
             frame_split(span_of(bytes.p + used, bytes.n - used), LINK_FRAME_MAX, &body, &n);
         if (r == E_SHORT)
             break;
-        if (r != 0 || !uplink_take(u, body)) {
-            uplink_drop(u, "not a link frame", &u->metrics->down_bad_frame);
+        const char *why = r == 0 ? uplink_take(u, body) : uplink_no_frame;
+        if (why) {
+            uplink_drop(u, why,
+                        why == uplink_no_frame ? &u->metrics->down_bad_frame
+                                               : &u->metrics->down_key);
             return bytes.n;
         }
         u->metrics->link_frames_in++;
@@ -234,8 +295,10 @@ static void uplink_closed(void *arg, enum stream_end why)
 
     if (u->state == UPLINK_ENDING)
         uplink_fini(u);
-    else if (u->state != UPLINK_HELLO && u->state != UPLINK_READY)
+    else if (!uplink_talks(u))
         return;
+    else if (u->state == UPLINK_PROOF)
+        uplink_drop(u, uplink_refused_key, &u->metrics->down_key);
     else if (why == STREAM_EOF)
         uplink_drop(u, "closed by the world", &u->metrics->down_eof);
     else
@@ -296,7 +359,11 @@ static void uplink_step_connected(struct uplink *u)
     if (u->silence_ns == 0)
         return;
     if (clock_since(u->now, u->heard) >= u->silence_ns) {
-        uplink_drop(u, u->state == UPLINK_HELLO ? "no hello" : "silent", &u->metrics->down_silent);
+        uplink_drop(u,
+                    u->state == UPLINK_HELLO   ? "no hello"
+                    : u->state == UPLINK_PROOF ? "no proof"
+                                               : "silent",
+                    &u->metrics->down_silent);
         return;
     }
     if (u->state == UPLINK_READY &&
@@ -319,6 +386,7 @@ void uplink_step(struct uplink *u, struct mono now)
             uplink_dial(u);
         break;
     case UPLINK_HELLO:
+    case UPLINK_PROOF:
     case UPLINK_READY:
         uplink_step_connected(u);
         break;

@@ -1,10 +1,11 @@
 /* gateway/uplink.h: the link to the world: dialled until it is there, watched while it is.
- * Speaks hello and ping by itself and hands up the rest of the envelope. May touch: common,
- * proto/frame, proto/link, conn. Never: clients, sessions, bodies.
+ * Speaks hello and ping by itself and hands up the rest of the envelope; where there is a key, both
+ * ends show that they have it first. May touch: common, proto/frame, proto/link, proto/link_proof,
+ * conn. Never: clients, sessions, bodies.
  *
- *   IDLE ─► DIALLING ─► HELLO ─► READY ─► (lost) IDLE ...
- *    ▲ backoff │ failed   │ silent, or said something else
- *    └─────────┴──────────┘
+ *   IDLE ─► DIALLING ─► HELLO ─► (PROOF) ─► READY ─► (lost) IDLE ...
+ *    ▲ backoff │ failed   │          │ silent, or said something else
+ *    └─────────┴──────────┴──────────┘
  *
  * On trouble: whatever ends a link is one reason; a reason is logged when it is new, and once a
  * while as a summary, never once an attempt. Time is handed in at each step.
@@ -12,11 +13,13 @@
 #pragma once
 
 #include "common/clock.h"
+#include "common/keys.h"
 #include "common/io/stream.h"
 #include "common/rng.h"
 #include "gateway/conn.h"
 #include "gateway/gateway_metrics.h"
 #include "proto/link.h"
+#include "proto/link_proof.h"
 
 #define UPLINK_BACKOFF_MIN_NS (100 * CLOCK_NS_PER_MS)
 #define UPLINK_BACKOFF_MAX_NS                                           \
@@ -30,6 +33,7 @@ enum uplink_state {
     UPLINK_IDLE,     /* waits for the next attempt */
     UPLINK_DIALLING, /* a connection is being made */
     UPLINK_HELLO,    /* connected; the world has not answered our hello */
+    UPLINK_PROOF,    /* we showed our key; the world has not shown its */
     UPLINK_READY,    /* bodies can flow */
     UPLINK_ENDING,   /* finished by us; its connection's end is awaited */
     UPLINK_OVER      /* no more attempts */
@@ -41,6 +45,8 @@ struct uplink_ops {
      * dial_cancel comes first. 0, or E_*. */
     int (*dial)(void *arg);
     void (*dial_cancel)(void *arg);
+    /* Bytes that nobody can guess. Only where there are keys. */
+    void (*secret)(void *out, size_t n);
 };
 
 /* What it tells its user. */
@@ -61,6 +67,7 @@ struct uplink {
     /* Filled in by the caller of uplink_init. */
     const char *upstream; /* for log lines; borrowed, as are all below */
     struct span id;       /* of this gateway, for the hello */
+    struct keys *keys;    /* of the link, the first one counts; NULL: none */
     int64_t silence_ns;   /* a world silent for so long is away; 0: never */
     const struct conn_ops *conn_ops;
     const struct uplink_ops *ops;
@@ -70,7 +77,7 @@ struct uplink {
     struct gateway_metrics *metrics;
 
     enum uplink_state state;
-    struct stream *conn; /* HELLO, READY, ENDING */
+    struct stream *conn; /* HELLO, PROOF, READY, ENDING */
     struct rng rng;
     struct mono now;         /* of the last step */
     struct mono heard;       /* when the world last said anything */
@@ -84,6 +91,8 @@ struct uplink {
     const char *broken;          /* why this link is to end at the next step; NULL: it is not */
     const char *told;            /* the reason that was logged last; NULL: none since it was up */
     char world[LINK_ID_MAX + 1]; /* its id, from its hello */
+    struct key key;              /* HELLO, PROOF: what this link is to be proved by; n 0: nothing */
+    struct link_meeting meeting; /* where there is a key */
 };
 
 /* The fields above `state` are set, the rest is zeroed here. The first dial is at the first step.

@@ -1,5 +1,5 @@
 /* gateway/visitor.c: one HTTP head, one answer. May touch: common, proto/ws_request, clients,
- * web_files, origins. On trouble: see the header.
+ * web_files, web_page, origins. On trouble: see the header.
  */
 #include "gateway/visitor.h"
 
@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "gateway/origins.h"
+#include "gateway/web_page.h"
 #include "proto/ws_request.h"
 
 #include <stdlib.h>
@@ -51,11 +52,14 @@ static const struct visitor_status {
 
 static const char SECURITY[] =
     "Cache-Control: no-cache\r\n"
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "
+    "Content-Security-Policy: default-src 'none'; "
+    "script-src 'self' '" WEB_PAGE_IMPORTS_HASH "'; style-src 'self'; "
     "img-src 'self' data:; font-src 'self'; media-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
     "X-Content-Type-Options: nosniff\r\n"
     "Referrer-Policy: no-referrer\r\n"
+    "Permissions-Policy: camera=(), microphone=(), geolocation=()\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
     "Cross-Origin-Resource-Policy: same-origin\r\n"
     "Connection: close\r\n";
 
@@ -227,7 +231,7 @@ static size_t visitor_data(void *arg, struct span bytes)
         return bytes.n;
     }
     int status = ws_request_refusal(&q);
-    if (status == 0 && q.from && !origins_have(v->home->origins, q.origin))
+    if (status == 0 && q.from && !origins_have(v->home->origins, q.origin, q.host))
         status = 403;
     if (status != 0) {
         visitor_refuse(v, status, q.method == WS_METHOD_HEAD);

@@ -2,7 +2,7 @@
  * Each brings one HTTP head, bounded in length and time: GET /ws becomes a client framed by
  * transport_ws, another GET is answered with a file, all else refused; then the connection closes.
  * A visitor has a place among the clients' connections, and is counted among them.
- * May touch: common, proto/ws_request, clients, web_files, origins. Never: relay, uplink.
+ * May touch: common, proto/ws_request, clients, web_files, web_page, origins. Never: relay, uplink.
  * On trouble: a status for the visitor, a counter by status, and nothing kept.
  *
  *   listener ─► visitor: head ─► GET /ws ─► 101 ─► client_start

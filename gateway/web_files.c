@@ -1,10 +1,11 @@
-/* gateway/web_files.c: a folder, read into a table. May touch: common, files.
+/* gateway/web_files.c: a folder, read into a table. May touch: common, web_page, files.
  * On trouble: see the header.
  */
 #include "gateway/web_files.h"
 
 #include "common/err.h"
 #include "common/log.h"
+#include "gateway/web_page.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +20,8 @@
 struct row {
     char *path; /* owned */
     const char *type;
-    uint8_t *bytes; /* [n] owned */
+    const uint8_t *bytes; /* [n] */
+    uint8_t *owned;       /* the same; NULL: a part of the program */
     size_t n;
 };
 
@@ -34,20 +36,10 @@ struct reading {
     struct web_files *files;
     char path[WEB_PATH_MAX]; /* of what is at hand, from the folder's root on */
     const char *dir;
+    bool maps; /* of these, only what a page draws */
     char *why;
     size_t why_cap;
 };
-
-static const char BUILT_IN[] =
-    "<!doctype html>\n"
-    "<html lang=\"en\">\n"
-    "<meta charset=\"utf-8\">\n"
-    "<title>Aegis</title>\n"
-    "<h1>Aegis</h1>\n"
-    "<p>A world is here. Programs connect to it at <code>/ws</code> by WebSocket: one binary\n"
-    "message is one body of the protocol. A page of your own is served from this place with\n"
-    "<code>-web DIR</code>.</p>\n"
-    "</html>\n";
 
 static const struct {
     const char *ending, *type;
@@ -91,24 +83,37 @@ static int complain(const struct reading *r, const char *what, int err)
     return err;
 }
 
-/* Takes `bytes`. */
-static int add(struct web_files *w, const char *path, uint8_t *bytes, size_t n)
+/* Takes `owned`, which holds `bytes`; NULL: they last for ever. */
+static int add(struct web_files *w, const char *path, struct span bytes, uint8_t *owned)
 {
     char *copy = strdup(path);
 
     if (!copy) {
-        free(bytes);
+        free(owned);
         return E_NOMEM;
     }
-    w->rows[w->n++] = (struct row){copy, type_of(path), bytes, n};
-    w->total += n;
+    w->rows[w->n++] = (struct row){copy, type_of(path), bytes.p, owned, bytes.n};
+    w->total += bytes.n;
     return 0;
+}
+
+static bool has(const struct web_files *w, const char *path)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (strcmp(w->rows[i].path, path) == 0)
+            return true;
+    }
+    return false;
 }
 
 static int read_file(struct reading *r, int fd, size_t n)
 {
     struct web_files *w = r->files;
 
+    if (n > WEB_FILE_MAX && r->maps) {
+        log_line(LOG_WARN, "web file passed over reason=large path=%s bytes=%zu", r->path, n);
+        return 0;
+    }
     if (n > WEB_FILE_MAX)
         return complain(r, "larger than 1 MiB", E_FULL);
     if (w->n == WEB_FILES_MAX || w->total + n > WEB_TOTAL_MAX)
@@ -125,7 +130,7 @@ static int read_file(struct reading *r, int fd, size_t n)
         }
         got += (size_t)more;
     }
-    return add(w, r->path, bytes, n);
+    return add(w, r->path, span_of(bytes, n), bytes);
 }
 
 static bool name_good(const char *name)
@@ -133,6 +138,21 @@ static bool name_good(const char *name)
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789-_.";
     return name[0] != '.' && name[strspn(name, allowed)] == '\0';
+}
+
+static bool ends_in(const char *text, const char *ending)
+{
+    const size_t n = strlen(text), m = strlen(ending);
+    return n > m && strcmp(text + n - m, ending) == 0;
+}
+
+/* Of maps: is this one that a page draws, and that is not there yet? The index is made here. */
+static bool wanted(const struct reading *r)
+{
+    if (!r->maps)
+        return true;
+    return strcmp(r->path, WEB_MAPS_INDEX) != 0 &&
+           (ends_in(r->path, ".json") || ends_in(r->path, ".png")) && !has(r->files, r->path);
 }
 
 static int read_folder(struct reading *r, int fd, uint32_t depth);
@@ -152,9 +172,9 @@ static int read_entry(struct reading *r, int parent, const char *name, uint32_t 
     int err = 0;
     if (fstat(fd, &st) != 0)
         err = complain(r, strerror(errno), E_IO);
-    else if (S_ISDIR(st.st_mode))
+    else if (S_ISDIR(st.st_mode) && !r->maps)
         return read_folder(r, fd, depth + 1);
-    else if (S_ISREG(st.st_mode))
+    else if (S_ISREG(st.st_mode) && wanted(r))
         err = read_file(r, fd, (size_t)st.st_size);
     close(fd);
     return err;
@@ -197,37 +217,40 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct row *)a)->path, ((const struct row *)b)->path);
 }
 
-static int read_all(struct web_files *w, const char *dir, char *why, size_t why_cap)
+static int read_all(struct reading *r)
 {
-    struct reading r = {.files = w, .dir = dir, .why = why, .why_cap = why_cap};
-    const int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct web_files *w = r->files;
+    const int fd = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd < 0)
-        return complain(&r, strerror(errno), E_IO);
-    const int err = read_folder(&r, fd, 0);
+    if (fd < 0) {
+        r->path[0] = '\0';
+        return complain(r, strerror(errno), E_IO);
+    }
+    const int err = read_folder(r, fd, 0);
     qsort(w->rows, w->n, sizeof(w->rows[0]), by_path);
     return err;
 }
 
 static int built_in(struct web_files *w)
 {
-    const size_t n = sizeof(BUILT_IN) - 1;
-    uint8_t *bytes = malloc(n);
+    int err = 0;
 
-    if (!bytes)
-        return E_NOMEM;
-    memcpy(bytes, BUILT_IN, n);
-    return add(w, "/" INDEX, bytes, n);
+    for (size_t i = 0; i < web_page_n && err == 0; i++)
+        err = add(w, web_page[i].path,
+                  span_of(web_page[i].bytes, (size_t)(web_page[i].end - web_page[i].bytes)), NULL);
+    qsort(w->rows, w->n, sizeof(w->rows[0]), by_path);
+    return err;
 }
 
 int web_files_create(const char *dir, struct web_files **out, char *why, size_t why_cap)
 {
     struct web_files *w = calloc(1, sizeof(*w));
+    struct reading r = {.files = w, .dir = dir, .why = why, .why_cap = why_cap};
     int err = E_NOMEM;
 
     snprintf(why, why_cap, "%s", err_text(E_NOMEM));
     if (w)
-        err = dir[0] == '\0' ? built_in(w) : read_all(w, dir, why, why_cap);
+        err = dir[0] == '\0' ? built_in(w) : read_all(&r);
     if (err != 0) {
         web_files_destroy(w);
         return err;
@@ -236,13 +259,56 @@ int web_files_create(const char *dir, struct web_files **out, char *why, size_t 
     return 0;
 }
 
+/* The names of the maps as a list in JSON; they hold nothing that would have to be escaped. */
+static int add_index(struct web_files *w)
+{
+    const size_t head = sizeof(WEB_MAPS); /* with the '/' behind it */
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    const char *between = "";
+
+    if (!out)
+        return E_NOMEM;
+    fputc('[', out);
+    for (uint32_t i = 0; i < w->n; i++) {
+        const char *path = w->rows[i].path;
+        if (strncmp(path, WEB_MAPS "/", head) != 0 || !ends_in(path, ".json"))
+            continue;
+        fprintf(out, "%s\"%.*s\"", between, (int)(strlen(path + head) - strlen(".json")),
+                path + head);
+        between = ",";
+    }
+    fputs("]\n", out);
+    if (fclose(out) != 0) {
+        free(text);
+        return E_NOMEM;
+    }
+    return add(w, WEB_MAPS_INDEX, span_of(text, n), (uint8_t *)text);
+}
+
+int web_files_add_maps(struct web_files *w, const char *dir, char *why, size_t why_cap)
+{
+    struct reading r = {
+        .files = w, .path = WEB_MAPS, .dir = dir, .maps = true, .why = why, .why_cap = why_cap};
+    int err = 0;
+
+    snprintf(why, why_cap, "%s", err_text(E_NOMEM));
+    if (dir[0] != '\0')
+        err = read_all(&r);
+    if (err == 0 && !has(w, WEB_MAPS_INDEX) && w->n < WEB_FILES_MAX)
+        err = add_index(w);
+    qsort(w->rows, w->n, sizeof(w->rows[0]), by_path);
+    return err;
+}
+
 void web_files_destroy(struct web_files *w)
 {
     if (!w)
         return;
     for (uint32_t i = 0; i < w->n; i++) {
         free(w->rows[i].path);
-        free(w->rows[i].bytes);
+        free(w->rows[i].owned);
     }
     free(w);
 }

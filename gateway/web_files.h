@@ -2,7 +2,7 @@
  * Read once at the start, so that the loop never waits for a disk and a path is looked up, not
  * opened: what is not in the table does not exist, whatever the path says. Plain files in folders
  * only; names of letters, digits, '-', '_' and '.' that do not begin with a dot; links are passed
- * over. Without a folder there is one page that says what this port is. May touch: common, files.
+ * over. Without a folder there is the page that is built in. May touch: common, web_page, files.
  * On trouble: a folder that cannot be read, or holds too much, is refused with the reason.
  */
 #pragma once
@@ -15,6 +15,9 @@
 #define WEB_DEPTH_MAX 8        /* folders below each other */
 #define WEB_PATH_MAX  256      /* bytes of a path */
 
+#define WEB_MAPS       "/maps"
+#define WEB_MAPS_INDEX "/maps/index.json"
+
 struct web_files;
 
 struct web_file {
@@ -24,6 +27,11 @@ struct web_file {
 
 /* `dir`: "" for the page that is built in. E_NOMEM; E_IO, E_FULL: `why` has the line. */
 int web_files_create(const char *dir, struct web_files **out, char *why, size_t why_cap) MUST_CHECK;
+/* Maps for the page to draw: of `dir`, not of folders in it, what ends in .json or .png, below
+ * WEB_MAPS; and WEB_MAPS_INDEX, a list of the names of the .json files without their ending, so
+ * that a page knows what it can ask for. `dir`: "" for none. A file that the table has already
+ * stays; one that is too large is passed over with a line in the log. Errors as above. */
+int web_files_add_maps(struct web_files *w, const char *dir, char *why, size_t why_cap) MUST_CHECK;
 void web_files_destroy(struct web_files *w); /* NULL is fine */
 
 /* The file of this path, which begins with '/' and is compared as it is; a path that ends in '/' is

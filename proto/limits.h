@@ -22,7 +22,7 @@
 #define LINK_VERSION   3                            /* of the hello between gateway and world */
 #define LINK_FRAME_MAX (PROTO_BATCH_MAX * 4 + 4096) /* bytes of a link frame's body */
 #define LINK_ID_MAX    64                           /* bytes of a gateway's id */
-#define LINK_KEY_MAX   256                          /* bytes of the key in a hello */
+#define LINK_KEY_MAX   256                          /* bytes of a hello's key, or of a proof */
 #define LINK_TEXT_MAX  128                          /* bytes of a reason or a peer address */
 #define LINK_NOTE_MAX  80                           /* bytes of a note */
 #define LINK_WORLD_MAX 64                           /* bytes of a world's id */

@@ -3,7 +3,7 @@
  * msgpack-c's packer for what stands around the bodies, the bodies as they are.
  * May touch: common, proto, msgpack-c. On trouble: reading says E_BAD, writing sets `full`.
  *
- *   id, peer, world and reason are str; key, note and bodies are bin; on is bool; the rest are
+ *   id, peer, world and reason are str; keys, note and bodies are bin; on is bool; the rest are
  * integers.
  */
 #include "proto/link.h"
@@ -129,6 +129,7 @@ static bool elements_ok(enum link_kind kind, uint64_t elements)
     case LINK_LEFT:
     case LINK_PING:
     case LINK_PONG:
+    case LINK_PROOF:
         return elements == 2;
     }
     return false;
@@ -169,6 +170,8 @@ static int read_rest(struct span *rest, uint64_t elements, struct link_frame *f)
     case LINK_PING:
     case LINK_PONG:
         return walk_uint(rest, UINT64_MAX, &f->number);
+    case LINK_PROOF:
+        return take_bin(rest, LINK_KEY_MAX, &f->key);
     }
     return err;
 }
@@ -179,7 +182,7 @@ int link_read(struct span body, struct link_frame *out)
     uint64_t elements, kind;
     int err = take_array(&rest, &elements);
     if (err == 0)
-        err = walk_uint(&rest, LINK_ATTACH, &kind);
+        err = walk_uint(&rest, LINK_PROOF, &kind);
     if (err != 0)
         return err;
     if (!elements_ok((enum link_kind)kind, elements))
@@ -452,6 +455,14 @@ void link_write_note(struct span_writer *w, uint64_t session, struct span note)
     struct frame_out f = begin(w, 3, LINK_NOTE);
     msgpack_pack_uint64(&f.pk, session);
     put_bin(&f, note);
+    end(&f);
+}
+
+void link_write_proof(struct span_writer *w, struct span key)
+{
+    ASSERT(key.n <= LINK_KEY_MAX);
+    struct frame_out f = begin(w, 2, LINK_PROOF);
+    put_bin(&f, key);
     end(&f);
 }
 

@@ -3,7 +3,7 @@
  * bodies travel in it untouched, as bin. May touch: common, proto. msgpack-c in link.c only.
  * On trouble: E_BAD for whatever is not exactly a link frame.
  *
- *   hello       [0, version, gateway id, key]    both ways, first; the world answers with its own
+ *   hello       [0, version, id, key]            both ways, first; the world answers with its own
  *   open        [1, session, peer]               gateway to world
  *   data        [2, session, body, body, ...]    both ways; many bodies are one write
  *   data many   [3, [session, ...], body]        world to gateway
@@ -16,6 +16,7 @@
  *   redirect    [11, session, world id, entity, count]     world to gateway, see below
  *   left        [12, session]                    gateway to world
  *   attach      [13, session, peer, note, entity, count]   gateway to world
+ *   proof       [14, key]                        both ways, see proto/link_proof.h
  *
  * A close from the world says Bye with its code; with code 0 that the session has ended or never
  * was. A close from the gateway says that the client is gone; with a code that it wants a close of
@@ -57,16 +58,17 @@ enum link_kind {
     LINK_NOTE,
     LINK_REDIRECT,
     LINK_LEFT,
-    LINK_ATTACH
+    LINK_ATTACH,
+    LINK_PROOF
 };
 
 #define LINK_BODIES_MAX 16 /* bodies in one data frame */
 
 struct link_frame {
     enum link_kind kind;
-    uint64_t session;    /* all but hello, data many, ping and pong */
+    uint64_t session;    /* all but hello, data many, ping, pong and proof */
     uint32_t version;    /* hello */
-    struct span id, key; /* hello */
+    struct span id, key; /* hello, proof: at most LINK_KEY_MAX; a hello's is its nonce, or empty */
     struct span text;    /* open, bind, attach: peer; close: reason */
     struct span note;    /* bind, note, attach: at most LINK_NOTE_MAX */
     struct span world;   /* redirect: 1 to LINK_WORLD_MAX bytes */
@@ -104,6 +106,7 @@ void link_write_redirect(struct span_writer *w, uint64_t session, struct span wo
 void link_write_left(struct span_writer *w, uint64_t session);
 void link_write_attach(struct span_writer *w, uint64_t session, struct span peer, struct span note,
                        uint32_t entity, uint32_t count);
+void link_write_proof(struct span_writer *w, struct span key);
 void link_write_ping(struct span_writer *w, uint64_t number);
 void link_write_pong(struct span_writer *w, uint64_t number);
 

@@ -80,6 +80,7 @@ static int on_value(http_parser *p, const char *at, size_t n)
     while (value.n > 0 && (value.p[value.n - 1] == ' ' || value.p[value.n - 1] == '\t'))
         value.n--;
     if (is_name(r->name, "host")) {
+        out->host = value;
         r->hosts++;
     } else if (is_name(r->name, "upgrade")) {
         out->websocket = out->websocket || has_token(value, "websocket");

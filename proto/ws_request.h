@@ -24,6 +24,7 @@ struct ws_request {
     struct span wants; /* Sec-WebSocket-Version; n 0: none */
     bool from;         /* there is an Origin: */
     struct span origin;
+    struct span host; /* Host; n 0: none */
 };
 
 /* Read the head that `in` begins with.

@@ -187,6 +187,9 @@ static inline void round_trip_link_write(struct span_writer *w, const struct lin
     case LINK_ATTACH:
         link_write_attach(w, f->session, f->text, f->note, f->entity, f->count);
         return;
+    case LINK_PROOF:
+        link_write_proof(w, f->key);
+        return;
     }
 }
 

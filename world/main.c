@@ -12,6 +12,8 @@
 #include "common/io/loop.h"
 #include "common/io/net.h"
 #include "common/io/notify.h"
+#include "common/io/reload.h"
+#include "common/keys.h"
 #include "common/log.h"
 #include "common/parts.h"
 #include "proto/message.h"
@@ -53,7 +55,9 @@ struct program {
     struct world_status status;
     struct world_admin *admin; /* NULL: off */
     struct admin_token token;
+    struct keys link_keys; /* all zero: no -link-key */
     struct notify *notify; /* NULL: no service manager */
+    struct reload reload;  /* who keeps a file joins it */
     struct edge_metrics metrics;
     struct hist tick_ns; /* tick and hand-over to the links */
     bool draining, drained, stored;
@@ -192,6 +196,7 @@ static int build(struct program *p, char *why, size_t why_cap)
 {
     int err = loop_create(&p->loop);
 
+    reload_init(&p->reload, p->loop);
     if (err == 0)
         err = world_link_create(p->loop, &p->options, &p->metrics, &p->link);
     if (err == 0)
@@ -262,10 +267,37 @@ static int start_admin(struct program *p, char *why, size_t why_cap)
     return err;
 }
 
+static int read_link_keys(void *arg, char *why, size_t why_cap)
+{
+    struct program *p = arg;
+    return keys_read(&p->link_keys, why, why_cap);
+}
+
+/* Before anybody can connect. */
+static int guard_link(struct program *p, char *why, size_t why_cap)
+{
+    if (p->options.link_key[0] == '\0')
+        return 0;
+    keys_init(&p->link_keys, p->options.link_key);
+    int err = read_link_keys(p, why, why_cap);
+    if (err != 0) {
+        name_flag("-link-key", why, why_cap);
+        return err;
+    }
+    world_link_guard(p->link, &p->link_keys);
+    err = reload_join(&p->reload, "link-key", read_link_keys, p);
+    if (err != 0)
+        snprintf(why, why_cap, "cannot start: %s", err_text(err));
+    return err;
+}
+
 static int start(struct program *p, char *why, size_t why_cap)
 {
-    int err = world_link_listen(p->link, p->world, why, why_cap);
+    int err = guard_link(p, why, why_cap);
 
+    if (err != 0)
+        return err;
+    err = world_link_listen(p->link, p->world, why, why_cap);
     if (err != 0) {
         name_flag("-listen", why, why_cap);
         return err;
@@ -287,10 +319,12 @@ static void tear_down(struct program *p)
     world_status_fini(&p->status);
     ticker_fini(&p->ticker);
     world_link_destroy(p->link);
+    keys_fini(&p->link_keys);
     storage_close(p->storage);
     world_destroy(p->world);
     for (uint32_t i = 0; i < p->n_maps; i++)
         map_fini(&p->maps[i]);
+    reload_fini(&p->reload);
     notify_destroy(p->notify);
     loop_signal_destroy(p->on_int);
     loop_signal_destroy(p->on_term);

@@ -4,8 +4,10 @@
  */
 #include "world/world_opts.h"
 
+#include "common/addr.h"
 #include "common/err.h"
 #include "common/io/http.h"
+#include "proto/link_proof.h"
 #include "world/edge/storage.h"
 #include "world/edge/store_none.h"
 #include "world/interest/soft.h"
@@ -52,6 +54,11 @@ const struct opt world_opts_table[] = {
     {.name = "link-timeout", .type = OPT_DURATION, .offset = EDGE(link_timeout_ns), .def = "3s",
      .unit = "s", .min = 0.01, .max = DAY_S, .zero_off = true,
      .help = "a gateway silent for this long counts as away; both sides ping three times in it"},
+    {.name = "link-key", .type = OPT_TEXT, .offset = EDGE(link_key), .def = "", .unit = "",
+     .help = "file of secrets, one a line, of which a gateway must show that it has one; read anew "
+             "at SIGHUP"},
+    {.name = "insecure", .type = OPT_BOOL, .offset = EDGE(insecure), .def = "false", .unit = "",
+     .help = "gateways may come from other machines without -link-key, and so may anybody"},
     {.name = "link-queue-soft", .type = OPT_BYTES, .offset = EDGE(link_queue_soft), .def = "8MiB",
      .unit = "bytes", .min = QUEUE_SOFT_MIN, .max = QUEUE_MAX, .zero_off = true,
      .help = "bytes queued for a gateway from which on its viewers pause"},
@@ -209,6 +216,26 @@ static int check_store(const struct world_options *o, char *why, size_t why_cap)
     return 0;
 }
 
+/* Who may reach the link, and must show what. */
+static int check_link(const struct world_options *o, char *why, size_t why_cap)
+{
+    struct addr listen;
+    const char *reason;
+
+    if (o->link_key[0] != '\0' && !link_proof_built()) {
+        snprintf(why, why_cap,
+                 "-link-key: this program was built without libcrypto (-version tells)");
+        return E_MISSING;
+    }
+    if (o->link_key[0] != '\0' || o->insecure || addr_parse(o->listen, &listen, &reason) != 0 ||
+        addr_is_loopback(&listen))
+        return 0;
+    snprintf(why, why_cap,
+             "-listen: \"%.80s\": other machines can reach it: needs -link-key FILE (or -insecure)",
+             o->listen);
+    return E_RANGE;
+}
+
 int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
 {
     char admin[HTTP_ADDR_MAX];
@@ -228,6 +255,9 @@ int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
         snprintf(why, why_cap, "-admin-token: \"%.80s\": needs -admin", o->admin_token);
         return E_RANGE;
     }
+    int err = check_link(o, why, why_cap);
+    if (err != 0)
+        return err;
     if (check_store(o, why, why_cap) != 0)
         return E_RANGE;
     return world_check(&o->core, why, why_cap);

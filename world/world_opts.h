@@ -19,6 +19,8 @@ struct world_options {
     const char *admin_token;  /* file; "": nothing can be changed */
     uint64_t map_rate;        /* frames a second of a live map */
     uint64_t map_viewers;     /* live maps at most; 0: none */
+    const char *link_key;     /* file; "": none */
+    bool insecure;            /* -listen beyond the loopback without -link-key */
     int64_t link_timeout_ns;  /* 0: off */
     uint64_t link_queue_soft; /* bytes; 0: off */
     uint64_t link_queue_hard; /* bytes; 0: off */
@@ -34,6 +36,6 @@ struct world_options {
 extern const struct opt world_opts_table[];
 extern const size_t world_opts_count;
 
-/* What no single row can say: how the values stand to each other, the core's rules included. 0, or
- * E_RANGE: `why` has the line, which names the flag. */
+/* What no single row can say: how the values stand to each other, to what is built in, the
+ * core's rules included. 0; E_RANGE, E_MISSING: `why` has the line, which names the flag. */
 int world_opts_check(const struct world_options *o, char *why, size_t why_cap) MUST_CHECK;

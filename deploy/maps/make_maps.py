@@ -21,23 +21,24 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PIXELS = 16
 COLUMNS = 6
 
-# name: colour, colour of the grain, share of the grain, does it block
+# name: how it is painted (below, "tileset"), its colours, does it block
 TILES = collections.OrderedDict([
-    ("grass", ((92, 148, 70), (104, 164, 80), 5, False)),
-    ("road", ((170, 150, 116), (158, 138, 104), 6, False)),
-    ("floor", ((150, 108, 66), (138, 96, 56), 4, False)),
-    ("wall", ((96, 88, 84), (76, 70, 68), 4, True)),
-    ("water", ((54, 96, 168), (70, 116, 188), 7, True)),
-    ("tree", ((40, 88, 42), (30, 70, 34), 3, True)),
-    ("rock", ((124, 122, 120), (104, 102, 100), 3, True)),
-    ("sand", ((206, 190, 136), (196, 178, 124), 6, False)),
-    ("bridge", ((132, 92, 52), (112, 76, 42), 2, False)),
-    ("flowers", ((92, 148, 70), (210, 96, 120), 4, False)),
-    ("door", ((120, 72, 36), (100, 58, 28), 5, False)),
-    ("stall", ((176, 64, 56), (214, 200, 180), 2, False)),  # the layer `blocked` blocks it
+    ("grass", ("grass", (), False)),
+    ("road", ("grain", ((199, 180, 145), (189, 169, 132), (209, 192, 160)), False)),
+    ("floor", ("planks", ((168, 128, 86), (150, 111, 72)), False)),
+    ("wall", ("bricks", ((134, 127, 128), (112, 105, 108), (150, 144, 144)), True)),
+    ("water", ("waves", ((76, 132, 184), (98, 153, 201)), True)),
+    ("tree", ("crown", ((58, 108, 62), (74, 130, 72), (44, 86, 54)), True)),
+    ("rock", ("crown", ((140, 139, 142), (166, 165, 166), (112, 110, 116)), True)),
+    ("sand", ("grain", ((224, 208, 164), (214, 196, 148), (233, 220, 182)), False)),
+    ("bridge", ("planks", ((150, 108, 70), (122, 86, 54)), False)),
+    ("flowers", ("flowers", ((226, 122, 150), (244, 214, 110), (246, 240, 232)), False)),
+    ("door", ("planks", ((134, 88, 52), (112, 72, 42)), False)),
+    ("stall", ("awning", ((186, 72, 62), (236, 224, 202)), False)),  # the layer `blocked` blocks it
 ])
+GRASS = ((112, 160, 90), (104, 151, 83), (122, 170, 98))
 GID = {name: i + 1 for i, name in enumerate(TILES)}
-BLOCKS = {GID[name] for name, tile in TILES.items() if tile[3]}
+BLOCKS = {GID[name] for name, tile in TILES.items() if tile[2]}
 
 
 # --- tileset ----------------------------------------------------------------------------------
@@ -47,16 +48,107 @@ def chunk(kind, body):
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", sum_)
 
 
+def paint_grain(rng, colours):
+    """Even ground with a few grains, each two pixels wide, so that it does not flicker."""
+    plain, dark, light = colours
+    tile = [[plain] * PIXELS for _ in range(PIXELS)]
+    for _ in range(9):
+        x, y, colour = rng.randrange(PIXELS - 1), rng.randrange(PIXELS), rng.choice((dark, light))
+        tile[y][x] = tile[y][x + 1] = colour
+    return tile
+
+
+def paint_grass(rng, _):
+    """Ground with some blades."""
+    tile = paint_grain(rng, GRASS)
+    for _ in range(4):
+        x, y = rng.randrange(1, PIXELS - 1), rng.randrange(2, PIXELS)
+        tile[y][x], tile[y - 1][x], tile[y - 1][x + 1] = GRASS[1], GRASS[1], GRASS[2]
+    return tile
+
+
+def paint_planks(rng, colours):
+    plain, seam = colours
+    tile = [[plain] * PIXELS for _ in range(PIXELS)]
+    for y in range(PIXELS):
+        joint = (y // 4 * 7 + 3) % PIXELS
+        shade = y // 4 % 2 * 5
+        for x in range(PIXELS):
+            seamed = y % 4 == 3 or x == joint
+            tile[y][x] = seam if seamed else tuple(v - shade for v in plain)
+    return tile
+
+
+def paint_bricks(rng, colours):
+    plain, mortar, light = colours
+    tile = [[plain] * PIXELS for _ in range(PIXELS)]
+    for y in range(PIXELS):
+        for x in range(PIXELS):
+            if y % 4 == 3 or (x + y // 4 % 2 * 4) % 8 == 7:
+                tile[y][x] = mortar
+            elif y % 4 == 0:
+                tile[y][x] = light
+    return tile
+
+
+def paint_waves(rng, colours):
+    plain, crest = colours
+    tile = [[plain] * PIXELS for _ in range(PIXELS)]
+    for x, y, length in ((2, 3, 4), (10, 7, 3), (4, 12, 3)):
+        for i in range(length):
+            tile[y][x + i] = crest
+        tile[y + 1][x + length] = crest
+    return tile
+
+
+def paint_crown(rng, colours):
+    """Something round on grass, lit from the north-west."""
+    plain, light, dark = colours
+    tile = paint_grass(rng, ())
+    for y in range(PIXELS):
+        for x in range(PIXELS):
+            dx, dy = x - 7.5, y - 7.5
+            if dx * dx + dy * dy > 7.4 ** 2:
+                continue
+            lit = (dx + 2.5) ** 2 + (dy + 2.5) ** 2
+            tile[y][x] = light if lit < 3.4 ** 2 else plain if lit < 7.6 ** 2 else dark
+    for _ in range(6):
+        x, y = rng.randrange(3, 12), rng.randrange(3, 12)
+        tile[y][x] = rng.choice((light, dark))
+    return tile
+
+
+def paint_flowers(rng, colours):
+    tile = paint_grass(rng, ())
+    for i, (x, y) in enumerate(((3, 3), (10, 2), (6, 8), (12, 10), (2, 12), (9, 13))):
+        colour = colours[i % len(colours)]
+        tile[y][x] = tile[y][x + 1] = tile[y + 1][x] = tile[y + 1][x + 1] = colour
+    return tile
+
+
+def paint_awning(rng, colours):
+    red, cream = colours
+    tile = [[(red if x // 4 % 2 == 0 else cream) for x in range(PIXELS)] for _ in range(PIXELS)]
+    for x in range(PIXELS):
+        for y, shade in ((0, 18), (13, -18), (14, -34), (15, -60)):
+            tile[y][x] = tuple(min(max(v + shade, 0), 255) for v in tile[y][x])
+    return tile
+
+
+PAINTERS = {"grain": paint_grain, "grass": paint_grass, "planks": paint_planks,
+            "bricks": paint_bricks, "waves": paint_waves, "crown": paint_crown,
+            "flowers": paint_flowers, "awning": paint_awning}
+
+
 def write_png(path):
-    """One picture of all tiles, each a colour with some grain."""
-    rng = random.Random(1)
+    """One picture of all tiles."""
     rows = -(-len(TILES) // COLUMNS)
     pixels = [[(0, 0, 0)] * (COLUMNS * PIXELS) for _ in range(rows * PIXELS)]
-    for i, (plain, grain, share, _) in enumerate(TILES.values()):
+    for i, (painter, colours, _) in enumerate(TILES.values()):
+        tile = PAINTERS[painter](random.Random(i + 1), colours)
         for y in range(PIXELS):
-            for x in range(PIXELS):
-                colour = grain if rng.randrange(share) == 0 else plain
-                pixels[i // COLUMNS * PIXELS + y][i % COLUMNS * PIXELS + x] = colour
+            left = i % COLUMNS * PIXELS
+            pixels[i // COLUMNS * PIXELS + y][left:left + PIXELS] = tile[y]
     raw = b"".join(b"\0" + bytes(v for p in row for v in p) for row in pixels)
     head = struct.pack(">IIBBBBB", COLUMNS * PIXELS, rows * PIXELS, 8, 2, 0, 0, 0)
     with open(path, "wb") as f:

@@ -179,6 +179,7 @@ static void take(struct upstream *u, uint32_t conn, struct span_writer *w, struc
     case LINK_LEFT:
     case LINK_ATTACH:
     case LINK_NOTE:
+    case LINK_PROOF:
         break;
     }
 }

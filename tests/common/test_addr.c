@@ -79,3 +79,34 @@ Test(addr, a_host_longer_than_any_name_is_refused)
     text[ADDR_HOST_MAX - 1] = 'a';
     cr_assert_str_eq(refused(text), "the host is too long");
 }
+
+Test(addr, only_the_loopback_is_reached_by_this_machine_alone)
+{
+    static const struct {
+        const char *text;
+        bool is;
+    } rows[] = {
+        {"127.0.0.1:1", true},
+        {"127.8.9.10:1", true},
+        {"[::1]:1", true},
+        {"localhost:1", true},
+        {"LocalHost:1", true},
+        {"[::ffff:127.0.0.1]:1", true},
+        {"0.0.0.0:1", false},
+        {"[::]:1", false},
+        {"128.0.0.1:1", false},
+        {"10.0.0.1:1", false},
+        {"[::ffff:10.0.0.1]:1", false},
+        {"[fe80::1]:1", false},
+        {"localhost.com:1", false},
+        {"world:1", false},
+        {"126.255.255.255:1", false},
+    };
+    struct addr a;
+    const char *why;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        cr_assert_eq(addr_parse(rows[i].text, &a, &why), 0);
+        cr_expect_eq(addr_is_loopback(&a), rows[i].is, "%s", rows[i].text);
+    }
+}

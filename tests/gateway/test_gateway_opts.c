@@ -32,8 +32,9 @@ Test(gateway_opts, every_default_is_the_designs)
     cr_assert_str_eq(c.upstream, "127.0.0.1:19002");
     cr_assert_str_eq(c.admin, "");
     cr_assert_str_eq(c.ws_listen, "");
-    cr_assert_str_eq(c.ws_origins, "");
+    cr_assert_str_eq(c.ws_origins, "self");
     cr_assert_str_eq(c.web, "");
+    cr_assert_str_eq(c.web_maps, "");
     cr_assert_eq(c.link_timeout_ns, 3 * CLOCK_NS_PER_S);
     cr_assert_eq(c.max_clients, 10000);
     cr_assert_eq(c.max_frame, 16384);
@@ -142,6 +143,9 @@ Test(gateway_opts, pairs_that_clash_are_refused_by_name)
     cr_assert_eq(parse(&c, "-web=page", why, sizeof(why)), OPTS_OK);
     cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
     cr_assert(strstr(why, "-web: does nothing without -ws-listen"), "%s", why);
+    cr_assert_eq(parse(&c, "-web-maps=maps", why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
+    cr_assert(strstr(why, "-web-maps: does nothing without -ws-listen"), "%s", why);
     cr_assert_eq(parse(&c, "-ws-listen=127.0.0.1:0", why, sizeof(why)), OPTS_OK);
 #ifdef PARTS_WEBSOCKET
     cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), 0, "%s", why);

@@ -5,6 +5,8 @@
 
 #include <criterion/criterion.h>
 
+#define NOWHERE span_of(NULL, 0)
+
 Test(origins, a_list_holds_what_stands_in_it_byte_for_byte)
 {
     const char *list = "https://play.example.com,http://localhost:8080,http://[::1]:80";
@@ -26,9 +28,9 @@ Test(origins, a_list_holds_what_stands_in_it_byte_for_byte)
 
     cr_assert_eq(origins_check(list, &bad), 0);
     for (size_t i = 0; i < ARRAY_LEN(in); i++)
-        cr_assert(origins_have(list, span_text(in[i])), "%s", in[i]);
+        cr_assert(origins_have(list, span_text(in[i]), NOWHERE), "%s", in[i]);
     for (size_t i = 0; i < ARRAY_LEN(out); i++)
-        cr_assert_not(origins_have(list, span_text(out[i])), "%s", out[i]);
+        cr_assert_not(origins_have(list, span_text(out[i]), NOWHERE), "%s", out[i]);
 }
 
 Test(origins, an_empty_list_holds_nobody_and_a_star_all)
@@ -36,12 +38,42 @@ Test(origins, an_empty_list_holds_nobody_and_a_star_all)
     struct span bad;
 
     cr_assert_eq(origins_check("", &bad), 0);
-    cr_assert_not(origins_have("", span_text("")));
-    cr_assert_not(origins_have("", span_text("http://a")));
+    cr_assert_not(origins_have("", span_text(""), NOWHERE));
+    cr_assert_not(origins_have("", span_text("http://a"), NOWHERE));
     cr_assert_eq(origins_check("*", &bad), 0);
-    cr_assert(origins_have("*", span_text("null")));
+    cr_assert(origins_have("*", span_text("null"), NOWHERE));
     cr_assert_eq(origins_check("http://a,*", &bad), 0);
-    cr_assert(origins_have("http://a,*", span_text("https://b:1")));
+    cr_assert(origins_have("http://a,*", span_text("https://b:1"), NOWHERE));
+}
+
+Test(origins, self_is_the_page_that_the_request_calls_its_host)
+{
+    static const struct {
+        const char *origin, *host;
+        bool good;
+    } rows[] = {
+        {"http://127.0.0.1:19080", "127.0.0.1:19080", true},
+        {"https://play.example.com", "play.example.com", true},
+        {"http://[::1]:80", "[::1]:80", true},
+        {"http://127.0.0.1:19081", "127.0.0.1:19080", false},
+        {"http://127.0.0.1", "127.0.0.1:19080", false},
+        {"ftp://play.example.com", "play.example.com", false},
+        {"http://", "", false},
+        {"", "", false},
+        {"null", "null", false},
+        {"http://play.example.com.evil.org", "play.example.com", false},
+        {"http://evil.org", "play.example.com", false},
+    };
+    struct span bad;
+
+    cr_assert_eq(origins_check("self", &bad), 0);
+    cr_assert_eq(origins_check("http://a,self", &bad), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct span origin = span_text(rows[i].origin), host = span_text(rows[i].host);
+        cr_assert_eq(origins_have("self", origin, host), rows[i].good, "%s", rows[i].origin);
+        cr_assert_eq(origins_have("http://a,self", origin, host), rows[i].good);
+        cr_assert_not(origins_have("http://a", origin, host), "%s", rows[i].origin);
+    }
 }
 
 Test(origins, what_no_browser_sends_is_refused_with_its_entry)
@@ -51,7 +83,7 @@ Test(origins, what_no_browser_sends_is_refused_with_its_entry)
         "http://a/",     "http://a:", "http://a:x",  "http://a:123456",
         "http://A",      "Http://a",  "http://*.a",  "**",
         "http://a b",    " *",        "http://[::1", "http://[]",
-        "http://u@a",    ",",
+        "http://u@a",    ",",         "selfish",     "Self",
     };
     struct span entry;
 

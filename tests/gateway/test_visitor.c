@@ -209,11 +209,25 @@ Test(visitor, a_page_must_be_on_the_list_and_one_that_is_no_page_need_not)
     TEST_NO_LEAKS();
 }
 
-Test(visitor, without_a_list_no_page_connects)
+#define FROM(origin) "GET /ws HTTP/1.1\r\n" FIELDS "Origin: " origin "\r\n\r\n"
+
+Test(visitor, without_a_list_only_the_ports_own_page_connects)
 {
     rig_start(PORT, NULL);
-    cr_assert(
-        starts(ask("GET /ws HTTP/1.1\r\n" FIELDS "Origin: http://a\r\n\r\n"), "HTTP/1.1 403 "));
+    cr_assert(starts(ask(FROM("http://b")), "HTTP/1.1 403 "));
+    cr_assert(starts(ask(FROM("http://a:80")), "HTTP/1.1 403 "));
+    const int fd = knock();
+    rig_send(fd, FROM("http://a"), strlen(FROM("http://a")));
+    expect(fd, ACCEPTED);
+    close(fd);
+    rig_stop();
+    TEST_NO_LEAKS();
+}
+
+Test(visitor, with_an_empty_list_no_page_connects)
+{
+    rig_start(PORT, "-ws-origins=", NULL);
+    cr_assert(starts(ask(FROM("http://a")), "HTTP/1.1 403 "));
     rig_stop();
     TEST_NO_LEAKS();
 }
@@ -255,6 +269,7 @@ Test(visitor, a_file_is_served_with_strict_fields_and_the_connection_closes)
     cr_assert(starts(page, "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"));
     cr_assert(strstr(page, "\r\nCache-Control: no-cache\r\n"));
     cr_assert(strstr(page, "\r\nContent-Security-Policy: default-src 'none'; "));
+    cr_assert_not(strstr(page, "unsafe"), "nothing inline, no eval");
     cr_assert(strstr(page, "\r\nX-Content-Type-Options: nosniff\r\n"));
     cr_assert(strstr(page, "\r\nConnection: close\r\n"));
     cr_assert(strstr(page, "</html>\n"));

@@ -45,13 +45,15 @@ static void put(const char *name, const char *text, off_t length)
 
 static void teardown(void)
 {
-    static const char *const names[] = {"index.html", "a.js",       "sub/index.html", "sub/b.css",
-                                        ".hidden",    "a name.txt", "out.html",       "c.bin",
-                                        "pipe",       "away"};
+    static const char *const names[] = {
+        "index.html", "a.js",    "sub/index.html", "sub/b.css",  ".hidden",    "a name.txt",
+        "out.html",   "c.bin",   "pipe",           "away",       "a.json",     "b.json",
+        "tiles.png",  "make.py", "large.json",     "index.json", "sub/c.json", "maps/a.json"};
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         unlink(path_of(names[i]));
     rmdir(path_of("sub"));
+    rmdir(path_of("maps"));
     rmdir(dir);
 }
 
@@ -150,7 +152,7 @@ Test(web_files, what_cannot_be_served_is_said_at_the_start)
     TEST_NO_LEAKS();
 }
 
-Test(web_files, without_a_folder_there_is_a_page)
+Test(web_files, without_a_folder_there_is_the_page_that_is_built_in)
 {
     struct web_files *w;
     struct web_file file;
@@ -159,7 +161,65 @@ Test(web_files, without_a_folder_there_is_a_page)
     cr_assert_eq(web_files_create("", &w, why, sizeof(why)), 0);
     cr_assert(has(w, "/", &file));
     cr_assert(has(w, "/index.html", &file));
+    cr_assert_str_eq(file.type, "text/html; charset=utf-8");
+    cr_assert(has(w, "/main.js", &file));
+    cr_assert_str_eq(file.type, "text/javascript; charset=utf-8");
+    cr_assert(has(w, "/aegis.js", &file));
     cr_assert_not(has(w, "/ws", &file));
+    cr_assert_not(has(w, WEB_MAPS_INDEX, &file));
+    cr_assert_eq(web_files_add_maps(w, "", why, sizeof(why)), 0);
+    cr_assert(has(w, WEB_MAPS_INDEX, &file));
+    cr_assert(span_equal(file.bytes, span_text("[]\n")));
+    web_files_destroy(w);
+    TEST_NO_LEAKS();
+}
+
+Test(web_files, of_maps_only_what_a_page_draws_is_served)
+{
+    struct web_files *w;
+    struct web_file file;
+    char why[512];
+
+    put("b.json", "{\"b\": 1}", 0);
+    put("a.json", "{}", 0);
+    put("tiles.png", "png", 0);
+    put("make.py", "secret", 0);
+    put("large.json", "", 1048577);
+    put("index.json", "no list", 0);
+    cr_assert_eq(mkdir(path_of("sub"), 0700), 0);
+    put("sub/c.json", "{}", 0);
+    cr_assert_eq(web_files_create("", &w, why, sizeof(why)), 0);
+    const uint32_t before = web_files_count(w);
+    cr_assert_eq(web_files_add_maps(w, dir, why, sizeof(why)), 0, "%s", why);
+    cr_assert_eq(web_files_count(w), before + 4, "three files and their index");
+    cr_assert(has(w, "/maps/b.json", &file));
+    cr_assert(span_equal(file.bytes, span_text("{\"b\": 1}")));
+    cr_assert_str_eq(file.type, "application/json");
+    cr_assert(has(w, "/maps/tiles.png", &file));
+    cr_assert_str_eq(file.type, "image/png");
+    cr_assert(has(w, WEB_MAPS_INDEX, &file));
+    cr_assert(span_equal(file.bytes, span_text("[\"a\",\"b\"]\n")), "%.*s", (int)file.bytes.n,
+              (const char *)file.bytes.p);
+    cr_assert(has(w, "/index.html", &file), "the page is still found");
+    web_files_destroy(w);
+    TEST_NO_LEAKS();
+}
+
+Test(web_files, a_folder_with_maps_of_its_own_keeps_them)
+{
+    struct web_files *w;
+    struct web_file file;
+    char why[512];
+
+    cr_assert_eq(mkdir(path_of("maps"), 0700), 0);
+    put("maps/a.json", "its own", 0);
+    put("a.json", "the other", 0);
+    cr_assert_eq(web_files_create(dir, &w, why, sizeof(why)), 0);
+    cr_assert_eq(web_files_add_maps(w, dir, why, sizeof(why)), 0);
+    cr_assert(has(w, "/maps/a.json", &file));
+    cr_assert(span_equal(file.bytes, span_text("its own")));
+    cr_assert_eq(web_files_add_maps(w, path_of("none"), why, sizeof(why)), E_IO);
+    cr_assert(strstr(why, "No such file"), "%s", why);
     web_files_destroy(w);
     TEST_NO_LEAKS();
 }

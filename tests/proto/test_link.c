@@ -13,7 +13,7 @@
 
 static const char *const KINDS[] = {"hello",      "open",     "data", "data many", "close",
                                     "congestion", "ping",     "pong", "drain",     "bind",
-                                    "note",       "redirect", "left", "attach"};
+                                    "note",       "redirect", "left", "attach",    "proof"};
 
 static struct span bytes_of(const json_t *m, const char *key, struct vectors_room *room)
 {

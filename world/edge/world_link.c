@@ -1,22 +1,19 @@
 /* world/edge/world_link.c: gateways in, outbox out.
  *
- *   listener ─► connection ──hello──► link (has a place in by_slot, and a ref of the core's)
+ *   listener ─► connection ──hello, proof──► link (has a place in by_slot, a ref of the core's)
  *                                      │ frames              ▲ pings, and what the outbox drains
  *                                      ▼                     │
  *                                    inbox ─► core ─► outbox ┘ (flushed after each piece of input)
  *
- * A connection ends in one place (`end`), for one reason of LINK_ENDS. Where that happens inside a
- * drain, with the core on the stack, it is only marked and ended at the end of the turn.
- * May touch: common, common/io, proto/frame, proto/link, the core's doors. On trouble: see header.
+ * How a connection ends is in world_link_end.c.
+ * May touch: common, common/io, proto/frame, proto/link, link_guard, the core's doors. On trouble:
+ * see header.
  */
-#include "world/edge/world_link.h"
+#include "world/edge/world_link_own.h"
 
 #include "common/err.h"
-#include "common/io/net.h"
-#include "common/io/stream.h"
 #include "common/log.h"
 #include "proto/frame.h"
-#include "proto/link.h"
 #include "world/command/inbox.h"
 
 #include <inttypes.h>
@@ -25,9 +22,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A hello's body at most. Before it a connection is a stranger, who gets no large buffer. */
+/* A hello's or a proof's body at most. Before it is a link a connection is a stranger, who gets no
+ * large buffer. */
 #define HELLO_MAX (LINK_ID_MAX + LINK_KEY_MAX + 32)
-/* Hello, ping and pong with their heads. */
+/* Hello, proof, ping and pong with their heads. */
 #define OWN_FRAME_MAX (HELLO_MAX + FRAME_HEAD)
 /* Frames of so many bytes, queued or drained in one run, are sent at once: a big tick does not pile
  * up here, and the gateway is at its first clients while the last are still worked out. */
@@ -36,168 +34,8 @@
 #define QUEUE_KEEP 524288
 /* Pings in one link-timeout. */
 #define PINGS 3
-/* A gateway that speaks another version may take so long to read what we speak. */
-#define VERSION_LINGER_NS CLOCK_NS_PER_S
-
-/*                name      counter, and the reason's text */
-#define LINK_ENDS(X)              \
-    X(END_EOF, eof)               \
-    X(END_RESET, reset)           \
-    X(END_SILENT, silent)         \
-    X(END_BAD_FRAME, bad_frame)   \
-    X(END_QUEUE_FULL, queue_full) \
-    X(END_MEMORY, memory)         \
-    X(END_REPLACED, replaced)     \
-    X(END_NO_HELLO, no_hello)     \
-    X(END_VERSION, version)       \
-    X(END_FULL, full)             \
-    X(END_DRAINING, draining)
-
-#define END_ENUM(name, word) name,
-enum link_end { LINK_ENDS(END_ENUM) END_COUNT };
-#undef END_ENUM
-
-#define END_ROW(name, word) {#word, offsetof(struct edge_metrics, ended_##word)},
-static const struct {
-    const char *word;
-    size_t counter;
-} end_table[END_COUNT] = {LINK_ENDS(END_ROW)};
-#undef END_ROW
-
-struct connection {
-    struct world_link *owner;
-    struct connection *prev, *next;
-    struct stream *stream;
-    struct loop_timer *timer; /* the next ping or the end of our patience; NULL: no limit */
-    struct loop_deferred ending;
-    enum link_end end;   /* once `ends` or `finishing` */
-    bool ends;           /* marked in a drain: over at the end of the turn */
-    bool finishing;      /* polite end under way: nothing is read or written any more */
-    bool pressed;        /* above the soft limit */
-    struct link_ref ref; /* gen 0: no hello yet */
-    struct mono heard;   /* the last whole frame, or the start */
-    struct mono ping_at; /* the next ping is due */
-    struct mono wake_at; /* the timer is due */
-    uint64_t pings;      /* sent */
-    char id[LINK_ID_MAX + 1];
-    char peer[NET_TEXT_MAX];
-};
-
-struct world_link {
-    struct loop *loop;
-    const struct world_options *options;
-    struct edge_metrics *metrics;
-    struct world *world; /* NULL: not listening yet */
-    struct net_listener *listener;
-    struct stream_limits limits;
-    struct connection *first;
-    uint32_t connections;
-    struct connection *by_slot[SESSION_LINKS_MAX]; /* links by their ref's slot */
-    loop_fn *done;                                 /* draining: to be called when none is left */
-    void *done_arg;
-    char id[LINK_ID_MAX + 1];
-};
-
-/* --- the end of a connection ------------------------------------------------------------------ */
-
-static bool is_up(const struct connection *c)
-{
-    return c->ref.gen != 0;
-}
-
-static void count_end(struct world_link *k, enum link_end why)
-{
-    uint64_t *counter = (uint64_t *)((char *)k->metrics + end_table[why].counter);
-    (*counter)++;
-}
-
-static uint32_t sessions_of(const struct world_link *k, struct link_ref ref)
-{
-    struct session_link *sl;
-    return sessions_link_find(&k->world->sessions, ref, &sl) ? sl->count : 0;
-}
-
-static void log_end(const struct connection *c, enum link_end why, uint32_t sessions)
-{
-    const char *word = end_table[why].word;
-    if (is_up(c))
-        log_often(why == END_DRAINING ? LOG_INFO : LOG_WARN,
-                  "gateway lost id=%s peer=%s reason=%s sessions=%" PRIu32, c->id, c->peer, word,
-                  sessions);
-    else if (why != END_DRAINING)
-        log_often(LOG_WARN, "connection refused peer=%s reason=%s", c->peer, word);
-}
-
-static void forget(struct connection *c)
-{
-    struct world_link *k = c->owner;
-
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        k->first = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
-    k->connections--;
-    if (is_up(c) && k->by_slot[c->ref.slot] == c)
-        k->by_slot[c->ref.slot] = NULL;
-    k->metrics->connections = k->connections;
-    k->metrics->links_pressed -= c->pressed;
-}
-
-/* The one end of a connection. `c` is gone afterwards. Not from inside a drain. */
-static void end_with(struct connection *c, enum link_end why, uint32_t sessions)
-{
-    struct world_link *k = c->owner;
-    struct link_ref ref = c->ref;
-
-    count_end(k, why);
-    log_end(c, why, sessions);
-    forget(c);
-    loop_defer_cancel(k->loop, &c->ending);
-    loop_timer_destroy(c->timer);
-    stream_destroy(c->stream);
-    free(c);
-    if (k->done) {
-        if (!k->first)
-            k->done(k->done_arg);
-        return;
-    }
-    if (ref.gen != 0) {
-        inbox_link_down(k->world, ref, loop_now(k->loop));
-        outbox_flush(&k->world->outbox);
-    }
-}
-
-static void end(struct connection *c, enum link_end why)
-{
-    end_with(c, why, is_up(c) ? sessions_of(c->owner, c->ref) : 0);
-}
-
-static void on_ending(void *arg)
-{
-    struct connection *c = arg;
-    end(c, c->end);
-}
-
-/* End it at the end of the turn: there may be a core on the stack. */
-static void end_later(struct connection *c, enum link_end why)
-{
-    if (c->ends)
-        return;
-    c->ends = true;
-    c->end = why;
-    loop_defer(c->owner->loop, &c->ending);
-}
-
-static void finish(struct connection *c, enum link_end why, int64_t linger_ns)
-{
-    c->finishing = true;
-    c->end = why;
-    if (c->timer)
-        loop_timer_cancel(c->timer);
-    stream_finish(c->stream, linger_ns);
-}
+/* A gateway that is refused may take so long to read what we said. */
+#define REFUSED_LINGER_NS CLOCK_NS_PER_S
 
 /* --- out -------------------------------------------------------------------------------------- */
 
@@ -216,7 +54,7 @@ static void write_frames(struct connection *c, struct span frames)
     c->owner->metrics->link_bytes_lost += frames.n;
     /* E_CLOSED: it ends anyway, or `closed` is on its way. */
     if (err != E_CLOSED)
-        end_later(c, err == E_FULL ? END_QUEUE_FULL : END_MEMORY);
+        world_link_end_later(c, err == E_FULL ? END_QUEUE_FULL : END_MEMORY);
 }
 
 void world_link_drain(void *arg, struct link_ref link, struct span frames)
@@ -231,12 +69,13 @@ void world_link_drain(void *arg, struct link_ref link, struct span frames)
         k->metrics->link_bytes_lost += frames.n;
 }
 
+/* With a nonce where there are keys. */
 static void say_hello(struct connection *c)
 {
     uint8_t bytes[OWN_FRAME_MAX];
     struct span_writer w = span_writer_of(bytes, sizeof(bytes));
 
-    link_write_hello(&w, span_text(c->owner->id), span_of(NULL, 0));
+    link_write_hello(&w, span_text(c->owner->id), link_guard_nonce(&c->pass, c->owner->keys));
     ASSERT(!w.full);
     write_frames(c, span_written(&w));
 }
@@ -270,13 +109,86 @@ static void arm(struct connection *c, struct mono now)
 /* --- in: false where the connection is over and must not be touched any more --------------------
  */
 
-static bool take_hello(struct connection *c, struct span body, struct mono now)
+/* Its hello, or its proof, was good. */
+static bool come_up(struct connection *c, struct mono now)
 {
     struct world_link *k = c->owner;
+    struct link_ref named = {0}, replaced = {0}, ref;
+    struct span id = span_text(c->id);
+    uint32_t sessions = 0;
+
+    if (sessions_link_named(&k->world->sessions, id, &named))
+        sessions = world_link_sessions(k, named);
+    if (inbox_link_up(k->world, id, now, &ref, &replaced) != 0) {
+        world_link_end(c, END_FULL);
+        return false;
+    }
+    /* Before the new one takes its place: the core may have given it the old one's slot. */
+    struct connection *old = replaced.gen != 0 ? k->by_slot[replaced.slot] : NULL;
+    if (old && link_ref_equal(old->ref, replaced))
+        world_link_end_with(old, END_REPLACED, sessions);
+    c->ref = ref;
+    c->heard = now;
+    c->ping_at = clock_add(now, k->options->link_timeout_ns / PINGS);
+    k->by_slot[ref.slot] = c;
+    k->metrics->ups++;
+    log_often(LOG_INFO, "gateway up id=%s peer=%s links=%" PRIu32, c->id, c->peer,
+              k->world->sessions.links_slots.live);
+    return true;
+}
+
+static bool refuse_key(struct connection *c, const char *why)
+{
+    log_often(LOG_WARN, "gateway refused id=%s peer=%s reason=key detail=\"%s\"", c->id, c->peer,
+              why);
+    world_link_end_slowly(c, END_KEY, REFUSED_LINGER_NS);
+    return false;
+}
+
+/* Its hello is sound; ours says what we have. */
+static bool take_nonce(struct connection *c, struct span nonce, struct mono now)
+{
+    const char *why = link_guard_hello(&c->pass, c->owner->keys, nonce);
+    bool proves = c->pass.proving;
+
+    if (!why && !proves && !come_up(c, now))
+        return false;
+    say_hello(c);
+    if (why)
+        return refuse_key(c, why);
+    if (!proves)
+        arm(c, now);
+    return true;
+}
+
+static bool take_proof(struct connection *c, struct span body, struct mono now)
+{
+    const struct world_link *k = c->owner;
+    uint8_t bytes[OWN_FRAME_MAX], ours[LINK_PROOF_BYTES];
+    struct span_writer w = span_writer_of(bytes, sizeof(bytes));
     struct link_frame f;
 
+    if (link_read(body, &f) != 0 || f.kind != LINK_PROOF ||
+        !link_guard_proof(&c->pass, k->keys, c->id, k->id, f.key, ours))
+        return refuse_key(c, "its -link-key is none of ours");
+    c->pass.proving = false;
+    if (!come_up(c, now))
+        return false;
+    link_write_proof(&w, span_of(ours, sizeof(ours)));
+    ASSERT(!w.full);
+    write_frames(c, span_written(&w));
+    arm(c, now);
+    return true;
+}
+
+static bool take_hello(struct connection *c, struct span body, struct mono now)
+{
+    struct link_frame f;
+
+    if (c->pass.proving)
+        return take_proof(c, body, now);
     if (link_read(body, &f) != 0 || f.kind != LINK_HELLO || f.id.n == 0) {
-        end(c, END_NO_HELLO);
+        world_link_end(c, END_NO_HELLO);
         return false;
     }
     memcpy(c->id, f.id.p, f.id.n);
@@ -285,32 +197,10 @@ static bool take_hello(struct connection *c, struct span body, struct mono now)
         log_often(LOG_WARN, "gateway refused id=%s peer=%s version=%" PRIu32 " ours=%d", c->id,
                   c->peer, f.version, LINK_VERSION);
         say_hello(c);
-        finish(c, END_VERSION, VERSION_LINGER_NS);
+        world_link_end_slowly(c, END_VERSION, REFUSED_LINGER_NS);
         return false;
     }
-
-    struct link_ref named = {0}, replaced = {0}, ref;
-    uint32_t sessions = 0;
-    if (sessions_link_named(&k->world->sessions, f.id, &named))
-        sessions = sessions_of(k, named);
-    if (inbox_link_up(k->world, f.id, now, &ref, &replaced) != 0) {
-        end(c, END_FULL);
-        return false;
-    }
-    /* Before the new one takes its place: the core may have given it the old one's slot. */
-    struct connection *old = replaced.gen != 0 ? k->by_slot[replaced.slot] : NULL;
-    if (old && link_ref_equal(old->ref, replaced))
-        end_with(old, END_REPLACED, sessions);
-    c->ref = ref;
-    c->heard = now;
-    c->ping_at = clock_add(now, k->options->link_timeout_ns / PINGS);
-    k->by_slot[ref.slot] = c;
-    k->metrics->ups++;
-    log_often(LOG_INFO, "gateway up id=%s peer=%s links=%" PRIu32, c->id, c->peer,
-              k->world->sessions.links_slots.live);
-    say_hello(c);
-    arm(c, now);
-    return true;
+    return take_nonce(c, f.key, now);
 }
 
 /* Ping and pong are the edge's; everything else is the core's to read. Both have one short form,
@@ -348,7 +238,7 @@ static bool take_frame(struct connection *c, struct span body)
     else
         err = inbox_frame(k->world, c->ref, body, now);
     if (err != 0)
-        end(c, END_BAD_FRAME);
+        world_link_end(c, END_BAD_FRAME);
     return err == 0;
 }
 
@@ -367,7 +257,7 @@ static size_t on_data(void *arg, struct span bytes)
         if (err == E_SHORT)
             break;
         if (err != 0) {
-            end(c, is_up(c) ? END_BAD_FRAME : END_NO_HELLO);
+            world_link_end(c, is_up(c) ? END_BAD_FRAME : END_NO_HELLO);
             break;
         }
         taken += used;
@@ -397,9 +287,9 @@ static void on_closed(void *arg, enum stream_end why)
     struct connection *c = arg;
 
     if (c->finishing)
-        end(c, c->end);
+        world_link_end(c, c->end);
     else
-        end(c, why == STREAM_EOF ? END_EOF : END_RESET);
+        world_link_end(c, why == STREAM_EOF ? END_EOF : END_RESET);
 }
 
 static const struct stream_ops link_stream_ops = {
@@ -421,7 +311,7 @@ static void on_timer(void *arg)
     if (late_ns > timeout_ns / PINGS)
         c->heard = clock_add(c->heard, late_ns);
     if (clock_since(now, c->heard) >= timeout_ns) {
-        end(c, is_up(c) ? END_SILENT : END_NO_HELLO);
+        world_link_end(c, is_up(c) ? END_SILENT : END_NO_HELLO);
         return;
     }
     if (is_up(c) && clock_since(now, c->ping_at) >= 0) {
@@ -444,7 +334,7 @@ static int connection_create(struct world_link *k, int fd, const char *peer)
     }
     c->owner = k;
     c->heard = now;
-    c->ending = (struct loop_deferred){.fn = on_ending, .arg = c};
+    c->ending = (struct loop_deferred){.fn = world_link_on_ending, .arg = c};
     snprintf(c->peer, sizeof(c->peer), "%s", peer);
     int err = stream_create(k->loop, fd, &k->limits, &link_stream_ops, c, &c->stream);
     if (err == 0 && k->options->link_timeout_ns != 0)
@@ -525,6 +415,12 @@ int world_link_create(struct loop *l, const struct world_options *o, struct edge
     return 0;
 }
 
+void world_link_guard(struct world_link *k, struct keys *keys)
+{
+    ASSERT(!k->world);
+    k->keys = keys;
+}
+
 int world_link_listen(struct world_link *k, struct world *w, char *why, size_t why_cap)
 {
     ASSERT(!k->world);
@@ -555,9 +451,9 @@ void world_link_finish(struct world_link *k, int64_t linger_ns, loop_fn *done, v
     for (struct connection *c = k->first, *next; c; c = next) {
         next = c->next;
         if (!is_up(c))
-            end(c, END_DRAINING);
+            world_link_end(c, END_DRAINING);
         else if (!c->finishing && !c->ends)
-            finish(c, END_DRAINING, linger_ns);
+            world_link_end_slowly(c, END_DRAINING, linger_ns);
     }
     if (none)
         done(arg);

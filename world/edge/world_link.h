@@ -15,11 +15,15 @@
 /* Connections at once: every link that the core has a place for, and as many on their way. */
 #define WORLD_LINK_CONNECTIONS (2 * SESSION_LINKS_MAX)
 
+struct keys;
 struct world_link;
 
 /* Nothing listens yet. Borrows all but `out`. E_NOMEM. */
 int world_link_create(struct loop *l, const struct world_options *o, struct edge_metrics *m,
                       struct world_link **out) MUST_CHECK;
+/* Gateways must show that they have one of these keys, and are shown that we have it. Before
+ * world_link_listen. Borrows. */
+void world_link_guard(struct world_link *k, struct keys *keys);
 /* Listen for gateways of `w`, whose drain is world_link_drain. `why` gets one line without newline
  * that names the address: E_ADDR, E_IO, E_NOMEM. */
 int world_link_listen(struct world_link *k, struct world *w, char *why, size_t why_cap) MUST_CHECK;
