@@ -45,6 +45,16 @@ void clients_leave(struct clients *all)
     atomic_fetch_sub_explicit(&all->total->open, 1, memory_order_relaxed);
 }
 
+bool clients_hold(struct clients *all)
+{
+    return clients_count(&all->total->live, all->slots.cap);
+}
+
+void clients_release(struct clients *all)
+{
+    atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
+}
+
 bool clients_visit(struct clients *all)
 {
     return clients_count(&all->total->visiting, all->limits.visitors_max);
@@ -58,7 +68,8 @@ void clients_visit_end(struct clients *all)
 int clients_init(struct clients *all)
 {
     ASSERT(all->limits.clients_max >= 1);
-    const uint32_t beside = CLIENTS_REFUSED_MAX + all->limits.visitors_max;
+    const uint32_t beside =
+        CLIENTS_REFUSED_MAX + all->limits.visitors_max + all->limits.proxied_max;
     ASSERT(all->limits.clients_max + beside < 1u << CLIENT_SLOT_BITS);
     const uint32_t cap = all->limits.clients_max + beside;
 
@@ -112,7 +123,7 @@ int clients_add(struct clients *all, const char *peer, struct client **out)
 {
     uint32_t slot, gen;
 
-    if (!clients_count(&all->total->live, all->slots.cap))
+    if (!clients_hold(all))
         return E_FULL;
     const int r = slots_take(&all->slots, &slot, &gen);
     const size_t peer_bytes = strlen(peer) + 1;
@@ -120,7 +131,7 @@ int clients_add(struct clients *all, const char *peer, struct client **out)
     if (!c) {
         if (r == 0)
             slots_give(&all->slots, slot, gen);
-        atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
+        clients_release(all);
         return r == 0 ? E_NOMEM : r;
     }
     c->home = all;
@@ -143,7 +154,7 @@ static void clients_free(struct clients *all, struct client *c)
         all->parts[slot] = NULL;
     }
     slots_give(&all->slots, slot, all->slots.gen[slot]);
-    atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
+    clients_release(all);
     free(c);
 }
 

@@ -24,6 +24,7 @@ struct clients_limits {
     uint32_t idle_ms, login_ms, frame_ms, slow_ms; /* 0: off */
     int64_t linger_ns;
     uint32_t visitors_max; /* connections that may become clients; 0: all are clients at once */
+    uint32_t proxied_max;  /* connections whose proxy's header is awaited */
 };
 
 /* What clients need of the process. */
@@ -93,6 +94,10 @@ bool clients_enter(struct clients *all);
 /* One visitor more, unless there are `visitors_max`. */
 bool clients_visit(struct clients *all);
 void clients_visit_end(struct clients *all);
+/* One connection more that is no client yet, and counts as one that is live; false: there is no
+ * room. */
+bool clients_hold(struct clients *all);
+void clients_release(struct clients *all);
 /* One less. For client.c. */
 void clients_leave(struct clients *all);
 /* Every connection ends at once. */

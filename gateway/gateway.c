@@ -2,7 +2,7 @@
  * May touch: common, everything in gateway. On trouble: see gateway.h.
  *
  *   listener ─► clients ─► relay ─► uplink ─► world
- *   ws_listener ─► visitors ─┘
+ *   ws_listener ─► visitors ─┘      (each by way of proxied, where a proxy brings somebody)
  *                  ▲ one timer of 100 ms steps both ▲
  */
 #include "gateway/gateway.h"
@@ -47,6 +47,7 @@ struct gateway {
     struct relay relay;
     struct listener listener;
     struct listener ws_listener; /* all zero: no -ws-listen */
+    struct proxied proxied;
     struct visitors visitors;
     struct stream_limits link_limits;
     struct net_dialer *dialer;
@@ -186,6 +187,7 @@ void gateway_drain(struct gateway *g)
     g->drain_end = clock_add(loop_now(g->loop), limit_ns != 0 ? limit_ns : GATEWAY_FOREVER_NS);
     listener_stop(&g->listener);
     listener_stop(&g->ws_listener);
+    proxied_end(&g->proxied);
     visitors_end(&g->visitors);
     clients_bye(&g->clients, PE_SHUTTING_DOWN, CLIENT_END_DRAIN);
 }
@@ -253,6 +255,7 @@ static void gateway_limits(struct gateway *g)
     limits->slow_ms = gateway_limit_ms(config->slow_timeout_ns);
     limits->linger_ns = config->linger_ns != 0 ? config->linger_ns : GATEWAY_FOREVER_NS;
     limits->visitors_max = g->place.web ? VISITORS_MAX : 0;
+    limits->proxied_max = config->proxy_protocol[0] != '\0' ? PROXIED_MAX : 0;
     g->link_limits = (struct stream_limits){
         .queue_soft = config->link_queue_soft,
         .queue_hard = config->link_queue_hard,
@@ -260,6 +263,12 @@ static void gateway_limits(struct gateway *g)
         .keep_max = FRAME_HEAD + LINK_FRAME_MAX,
         .batch = config->io_uring == 0,
     };
+}
+
+/* By when what stands before frames must be there; 0: off. */
+static int64_t gateway_head_ns(const struct gateway_config *config)
+{
+    return config->frame_timeout_ns != 0 ? config->frame_timeout_ns : config->login_timeout_ns;
 }
 
 static int gateway_init_parts(struct gateway *g)
@@ -276,6 +285,9 @@ static int gateway_init_parts(struct gateway *g)
     int r = g->place.web ? transport_ws_reader(all->limits.frame_max, &all->ws) : 0;
     if (r == 0)
         r = clients_init(all);
+    if (r == 0)
+        r = proxied_init(&g->proxied, g->loop, all, g->config->proxy_protocol,
+                         gateway_head_ns(g->config), listener_admit);
     if (r == 0)
         r = relay_init(&g->relay, all, u, &g->metrics);
     if (r == 0)
@@ -322,7 +334,7 @@ static int gateway_listen(struct gateway *g, struct listener *l, const char *fla
                                                         : LISTENER_FIRST;
     char cause[NET_TEXT_MAX + 128];
     const int r = listener_init(l, g->loop, &g->clients, first ? first : addr, port, &limits,
-                                gateway_room(g), visitors, cause, sizeof(cause));
+                                gateway_room(g), &g->proxied, visitors, cause, sizeof(cause));
     if (r != 0)
         snprintf(why, why_cap, "-%s: %s", flag, cause);
     return r;
@@ -331,7 +343,6 @@ static int gateway_listen(struct gateway *g, struct listener *l, const char *fla
 static int gateway_listen_ws(struct gateway *g, char *why, size_t why_cap)
 {
     const struct gateway_config *config = g->config;
-    const int64_t frame_ns = config->frame_timeout_ns;
 
     if (!g->place.web)
         return 0;
@@ -341,7 +352,7 @@ static int gateway_listen_ws(struct gateway *g, char *why, size_t why_cap)
         .limits = &g->ws_listener.limits,
         .files = g->place.web,
         .origins = config->ws_origins,
-        .head_ns = frame_ns != 0 ? frame_ns : config->login_timeout_ns,
+        .head_ns = gateway_head_ns(config),
     };
     return gateway_listen(g, &g->ws_listener, "ws-listen", config->ws_listen, g->place.ws_listen,
                           &g->visitors, why, why_cap);
@@ -392,6 +403,7 @@ void gateway_destroy(struct gateway *g)
     listener_stop(&g->listener);
     listener_stop(&g->ws_listener);
     uplink_fini(&g->uplink);
+    proxied_fini(&g->proxied);
     visitors_end(&g->visitors);
     clients_fini(&g->clients);
     transport_ws_reader_end(g->clients.ws);

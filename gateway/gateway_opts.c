@@ -4,6 +4,7 @@
 #include "gateway/gateway_opts.h"
 
 #include "common/err.h"
+#include "common/host.h"
 #include "common/io/http.h"
 #include "common/parts.h"
 #include "gateway/origins.h"
@@ -56,6 +57,10 @@ const struct opt gateway_opts[] = {
     {.name = "web-maps", .type = OPT_TEXT, .offset = FIELD(web_maps), .def = "", .unit = "",
      .help = "folder of maps, called as their scenes, that the WebSocket port serves below /maps "
              "for the page to draw: its .json and .png files, as they are"},
+    {.name = "proxy-protocol", .type = OPT_TEXT, .offset = FIELD(proxy_protocol), .def = "",
+     .unit = "",
+     .help = "addresses of proxies, ADDR or ADDR/BITS between commas, whose connections begin with "
+             "a PROXY header of version 2 that says who comes"},
     {.name = "max-clients", .type = OPT_UINT, .offset = FIELD(max_clients), .def = "10000",
      .unit = "", .min = 1, .max = CLIENTS_MAX, .zero_off = true,
      .help = "clients at once; one more gets Bye 13"},
@@ -161,6 +166,22 @@ static int gateway_opts_check_ws(const struct gateway_config *config, char *why,
     return 0;
 }
 
+static int gateway_opts_check_edge(const struct gateway_config *config, char *why, size_t why_cap)
+{
+    struct host_ranges ranges;
+    struct span bad;
+    const int r = host_ranges_read(config->proxy_protocol, &ranges, &bad);
+
+    if (r == E_FULL)
+        snprintf(why, why_cap, "-proxy-protocol: at most %d of them", HOST_RANGES_MAX);
+    else if (r != 0)
+        snprintf(why, why_cap,
+                 "-proxy-protocol: \"%.*s\": must be an address, or the first one of a network and "
+                 "how many bits count",
+                 bad.n < 80 ? (int)bad.n : 80, (const char *)bad.p);
+    return r == 0 ? 0 : E_RANGE;
+}
+
 int gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap)
 {
     char admin[HTTP_ADDR_MAX];
@@ -191,5 +212,7 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
                  "-link-key: this program was built without libcrypto (-version tells)");
         return E_MISSING;
     }
+    if (gateway_opts_check_edge(config, why, why_cap) != 0)
+        return E_RANGE;
     return gateway_opts_check_ws(config, why, why_cap);
 }

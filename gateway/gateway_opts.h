@@ -9,12 +9,13 @@ struct gateway_config {
     int role; /* always 0: the front door has chosen */
     const char *listen;
     const char *upstream;
-    const char *admin;      /* "": off */
-    const char *ws_listen;  /* "": off */
-    const char *ws_origins; /* "": no page may connect */
-    const char *web;        /* "": the page that is built in */
-    const char *web_maps;   /* "": none */
-    const char *link_key;   /* file; "": none */
+    const char *admin;          /* "": off */
+    const char *ws_listen;      /* "": off */
+    const char *ws_origins;     /* "": no page may connect */
+    const char *web;            /* "": the page that is built in */
+    const char *web_maps;       /* "": none */
+    const char *link_key;       /* file; "": none */
+    const char *proxy_protocol; /* ranges; "": nobody is a proxy */
     int64_t link_timeout_ns;
 
     uint64_t max_clients;    /* 0: as many as there are descriptors */

@@ -8,13 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static void listener_accepted(void *arg, int fd, const char *peer)
+/* Of whoever it is that comes. */
+void listener_admit(void *arg, int fd, const char *peer, bool itself)
 {
     struct listener *l = arg;
     struct clients *all = l->clients;
     struct client *c;
     struct stream *s;
 
+    (void)itself;
     int r = clients_add(all, peer, &c);
     if (r != 0) {
         close(fd);
@@ -34,6 +36,14 @@ static void listener_accepted(void *arg, int fd, const char *peer)
         return;
     }
     client_start(c, s);
+}
+
+static void listener_accepted(void *arg, int fd, const char *peer)
+{
+    struct listener *l = arg;
+
+    if (!proxied_take(l->proxied, fd, peer, l))
+        listener_admit(l, fd, peer, false);
 }
 
 static void listener_paused(void *arg, bool on, int err)
@@ -64,13 +74,15 @@ static const struct net_listener_ops listener_ops = {
 
 int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
                   enum listener_port port, const struct stream_limits *limits,
-                  uint64_t connections_max, struct visitors *visitors, char *why, size_t why_cap)
+                  uint64_t connections_max, struct proxied *proxied, struct visitors *visitors,
+                  char *why, size_t why_cap)
 {
     *l = (struct listener){
         .loop = loop,
         .clients = clients,
         .limits = *limits,
         .connections_max = connections_max,
+        .proxied = proxied,
         .visitors = visitors,
     };
     if (port == LISTENER_ALONE)

@@ -1,6 +1,6 @@
 /* gateway/listener.h: where clients come in.
  * Accepts, gives each connection a stream and a place among the clients, as one of them or as a
- * visitor. May touch: common/io, clients, visitor. Never: uplink, relay.
+ * visitor. May touch: common/io, clients, proxied, visitor. Never: uplink, relay.
  * On trouble: what cannot be taken is closed and counted; out of descriptors pauses accepting by
  * itself, which is counted and logged.
  */
@@ -8,6 +8,7 @@
 
 #include "common/io/net.h"
 #include "common/io/stream.h"
+#include "gateway/proxied.h"
 #include "gateway/visitor.h"
 
 struct listener {
@@ -17,6 +18,7 @@ struct listener {
     bool paused;                 /* out of descriptors or memory */
     uint64_t connections_max;    /* at once, in all threads; further ones wait with the kernel */
     struct stream_limits limits; /* of each client's connection */
+    struct proxied *proxied;     /* who is brought by a proxy is its first. Borrowed */
     struct visitors *visitors; /* who connects is theirs first; NULL: a client at once. Borrowed */
 };
 
@@ -27,8 +29,10 @@ enum listener_port { LISTENER_ALONE, LISTENER_FIRST, LISTENER_BESIDE };
  * link and operators need descriptors too. `why` gets one line on error: E_ADDR, E_IO, E_NOMEM. */
 int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
                   enum listener_port port, const struct stream_limits *limits,
-                  uint64_t connections_max, struct visitors *visitors, char *why,
-                  size_t why_cap) MUST_CHECK;
+                  uint64_t connections_max, struct proxied *proxied, struct visitors *visitors,
+                  char *why, size_t why_cap) MUST_CHECK;
+/* Go on with a connection; what proxied_init wants, with a listener as its owner. */
+proxied_admit_fn listener_admit;
 /* Are connections taken just now? */
 bool listener_accepting(const struct listener *l);
 /* Stop accepting. What was accepted stays, and still borrows `l`. */
