@@ -239,7 +239,7 @@ test-js:  ## the JavaScript client against the golden vectors and a running worl
 	@$(INSTALL_DEPS) build js
 	+@$(again) _test_js
 _test_js: all
-	@AEGIS_BIN=$(abspath $(BIN)) exec sh tests/run-js.sh
+	@AEGIS_BIN=$(abspath $(BIN)) exec sh tests/run-js.sh $(BUILD)
 
 .PHONY: test-web _test_web
 test-web:  ## the pages in a browser: Debian's chromium without a screen (npm's playwright-core)

@@ -3,11 +3,12 @@
 #
 #   AEGIS_BIN=DIR tests/run-web.sh BUILD [TEST...]     DIR holds the programs to test (default: bin)
 #
-# Each tests/web/*.test.mjs, or those given. playwright-core goes into BUILD/web-modules, the
-# pictures that tests take into BUILD/web-shots. The last line is `N passed, N failed`.
+# Each tests/web/*.test.mjs, or those given. playwright-core goes into BUILD/web-modules, what the
+# client needs into proto/js, the pictures that tests take into BUILD/web-shots. The last line is `N passed, N failed`.
 # May touch: npm, BUILD, loopback. On trouble: exit status 1.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tests/npm.sh
 build=$1
 shift
 mkdir -p "$build/web-modules" "$build/web-shots"
@@ -16,10 +17,8 @@ WEB_SHOTS=$(cd "$build/web-shots" && pwd) || exit 1
 export WEB_MODULES WEB_SHOTS
 
 cp tests/web/package.json tests/web/package-lock.json "$WEB_MODULES" || exit 1
-if ! cmp -s "$WEB_MODULES/package-lock.json" "$WEB_MODULES/installed"; then
-    (cd "$WEB_MODULES" && npm ci --silent --ignore-scripts --no-audit --no-fund) || exit 1
-    cp "$WEB_MODULES/package-lock.json" "$WEB_MODULES/installed"
-fi
+npm_fetch "$WEB_MODULES" || exit 1
+npm_fetch proto/js || exit 1
 
 log=$build/web-tests.log
 [ $# -gt 0 ] || set -- tests/web/*.test.mjs

@@ -122,7 +122,14 @@ export interface ClientEvents {
 }
 
 export declare class Client {
-  constructor(options: { connect: () => Transport; name: string; token?: string; retry?: boolean });
+  constructor(options: {
+    connect: () => Transport;
+    name: string;
+    token?: string | (() => string);
+    retry?: boolean;
+    keepalive?: number;
+    patience?: number;
+  });
   readonly view: View;
   readonly self: EnterResp | null;
   readonly name: string;

@@ -385,14 +385,25 @@ export class Client {
   #tries = 0;
   #timer = null;
   #bye = null;
+  #known = false; // logged in once
   #retry;
+  #patience;
+  #keepalive;
+  #watch = null;
+  #sent = 0;
+  #heard = 0;
 
   /** `connect`: makes a transport, one for each try, such as `() => new WebSocketTransport(url)`.
-   *  `retry` false: a lost connection is not made again. */
-  constructor({ connect, name, token, retry = true }) {
+   *  `token`: where the server asks for one; a function is called for each login.
+   *  `retry` false: a lost connection is not made again.
+   *  `keepalive`: milliseconds of silence after which we ping by ourselves; 0: never.
+   *  `patience`: milliseconds that connecting may take, and the answer to such a ping. */
+  constructor({ connect, name, token, retry = true, keepalive = 20000, patience = 10000 }) {
     this.#connect = connect;
     this.#token = token;
     this.#retry = retry;
+    this.#keepalive = keepalive;
+    this.#patience = patience;
     this.name = name;
   }
 
@@ -461,6 +472,7 @@ export class Client {
         return;
       }
       this.#waiting.set(seq, { resolve, reject, cmd });
+      this.#sent = performance.now();
       this.#wire.send(writeBody(cmd, seq, payload));
     });
   }
@@ -469,6 +481,7 @@ export class Client {
   close() {
     this.#state = "over";
     clearTimeout(this.#timer);
+    clearInterval(this.#watch);
     const wire = this.#wire;
     this.#wire = null;
     if (wire) wire.close();
@@ -486,14 +499,21 @@ export class Client {
     return new Promise((resolve, reject) => {
       const wire = this.#connect();
       let open = false;
+      const late = setTimeout(() => {
+        reject(new RequestError(CODE.unavailable, "no connection in time"));
+        wire.close();
+      }, this.#patience);
       wire.onopen = () => {
+        clearTimeout(late);
         if (this.#state === "over") return wire.close();
         open = true;
         this.#wire = wire;
+        this.#keep(wire);
         resolve();
       };
       wire.onbody = (body) => {
         if (wire !== this.#wire) return;
+        this.#heard = performance.now();
         try {
           this.#take(readBody(body));
         } catch (error) {
@@ -503,16 +523,38 @@ export class Client {
         }
       };
       wire.onclose = () => {
+        clearTimeout(late);
         if (open) this.#gone(wire, "the connection closed");
         else reject(new RequestError(CODE.unavailable, "no connection"));
       };
     });
   }
 
+  /* Say something before the server takes us for dead, and notice when it is. */
+  #keep(wire) {
+    this.#sent = this.#heard = performance.now();
+    clearInterval(this.#watch);
+    if (this.#keepalive <= 0) return;
+    let asked = 0; // when we pinged; 0: we do not wait for an answer
+    this.#watch = setInterval(() => {
+      const now = performance.now();
+      if (wire !== this.#wire) clearInterval(this.#watch);
+      else if (asked !== 0 && now - asked >= this.#patience) {
+        wire.close();
+        this.#gone(wire, "the server is silent");
+      } else if (asked === 0 && now - Math.min(this.#sent, this.#heard) >= this.#keepalive) {
+        asked = now;
+        this.request(CMD.PingReq, null).catch(() => {}).finally(() => (asked = 0));
+      }
+    }, Math.min(this.#keepalive, this.#patience) / 4);
+  }
+
   async #sign(resume) {
     this.#state = "login";
-    const answer = await this.request(CMD.LoginReq, { name: this.name, token: this.#token, resume });
+    const token = typeof this.#token === "function" ? this.#token() : this.#token;
+    const answer = await this.request(CMD.LoginReq, { name: this.name, token, resume });
     this.#resume = answer.resume;
+    this.#known = true;
     this.#state = "ready";
     this.#tries = 0;
     return answer;
@@ -528,10 +570,10 @@ export class Client {
     if (wire !== this.#wire) return;
     const ended = this.#bye && NEVER_AGAIN.has(this.#bye.code);
     this.#wire = null;
-    const first = this.#state === "login" && this.#tries === 0 && !this.#resume;
+    clearInterval(this.#watch);
     this.#refuse(this.#bye ? this.#bye.reason : reason);
     this.#emit("lost", this.#bye ? this.#bye.reason : reason);
-    if (ended || !this.#retry || first) this.#end(this.#bye ?? { code: CODE.unavailable, reason });
+    if (ended || !this.#retry || !this.#known) this.#end(this.#bye ?? { code: CODE.unavailable, reason });
     else this.#again();
   }
 

@@ -2,9 +2,10 @@
  * Run by `node --test tests/js`. May touch: proto/js, bin/aegis.
  */
 import assert from "node:assert/strict";
+import net from "node:net";
 import test from "node:test";
 
-import { Client, CODE } from "../../proto/js/aegis.js";
+import { Client, CODE, readBody, writeBody } from "../../proto/js/aegis.js";
 import { TcpTransport } from "../../proto/js/tcp.js";
 import { Process, startPair, until } from "./pair.mjs";
 
@@ -64,6 +65,7 @@ test("a session is resumed through another gateway when its own is killed", asyn
     const back = new Promise((told) => client.on("back", told));
     await client.login();
     const first = await client.enter();
+    await other.address("link up");
     const watcher = await come(await other.address(), "ben");
     await until("they see each other", () => watcher.view.entities.size === 1);
     let gone = 0;
@@ -84,10 +86,68 @@ test("a session is resumed through another gateway when its own is killed", asyn
 
 test("after a shut-down nothing tries on for ever where that is not wanted", async () => {
   const pair = await startPair();
-  const a = new Client({ connect: over(pair.address), name: "ann", retry: false });
+  try {
+    const a = new Client({ connect: over(pair.address), name: "ann", retry: false });
+    await a.login();
+    const ended = new Promise((told) => a.on("ended", told));
+    await pair.gateway.end();
+    assert.equal((await ended).code, CODE.shutting_down);
+  } finally {
+    await pair.gateway.end();
+    await pair.world.end();
+  }
+});
+
+/* A server that answers logins and pings, until it is deaf. */
+async function fake() {
+  const welcome = { ok: true, id: 1, name: "ann", resume: "", resumed: false };
+  const made = { deaf: false, pings: 0, sockets: new Set() };
+  const server = net.createServer((socket) => {
+    made.sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      const { cmd, seq } = readBody(new Uint8Array(bytes.subarray(4)));
+      if (cmd === 11) made.pings++;
+      if (made.deaf) return;
+      const body = cmd === 1 ? writeBody(2, seq, welcome) : writeBody(12, seq, null);
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(body.length);
+      socket.write(Buffer.concat([head, body]));
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  made.address = `127.0.0.1:${server.address().port}`;
+  made.end = () => {
+    for (const one of made.sockets) one.destroy();
+    server.close();
+  };
+  return made;
+}
+
+test("who only watches pings by itself, and a server that is silent is lost", async () => {
+  const server = await fake();
+  const a = new Client({ connect: over(server.address), name: "ann", keepalive: 50, patience: 300 });
   await a.login();
-  const ended = new Promise((told) => a.on("ended", told));
-  await pair.gateway.end();
-  assert.equal((await ended).code, CODE.shutting_down);
-  await pair.world.end();
+  const losses = [];
+  a.on("lost", (why) => losses.push(why));
+  await until("it pings", () => server.pings >= 3);
+  assert.deepEqual(losses, []);
+  server.deaf = true;
+  await until("it notices", () => losses.length > 0);
+  assert.equal(losses[0], "the server is silent");
+  a.close();
+  server.end();
+});
+
+test("each login asks for a token of its own", async () => {
+  const server = await fake();
+  let asked = 0;
+  const a = new Client({ connect: over(server.address), name: "ann", token: () => `t${++asked}` });
+  await a.login();
+  const back = new Promise((told) => a.on("back", told));
+  for (const one of server.sockets) one.destroy();
+  assert.deepEqual(await back, { resumed: false });
+  assert.equal(asked, 2);
+  a.close();
+  server.end();
 });

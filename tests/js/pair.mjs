@@ -22,7 +22,7 @@ export class Process {
   }
 
   /** The address that it says it listens on, or what stands behind other words in its log, such as
-   *  "websocket on" and "admin on". */
+   *  "websocket on", "admin on" and "link up". */
   async address(words = "listening on") {
     const end = Date.now() + START_MS;
     for (;;) {
@@ -44,6 +44,7 @@ export async function startPair(worldFlags = []) {
   const world = new Process(["-role=world", "-listen=127.0.0.1:0", ...worldFlags]);
   const upstream = await world.address();
   const gateway = new Process(["-role=gateway", "-listen=127.0.0.1:0", `-upstream=${upstream}`]);
+  await gateway.address("link up"); // a login before is refused
   return { world, gateway, upstream, address: await gateway.address() };
 }
 

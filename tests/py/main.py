@@ -6,10 +6,12 @@
 WORD picks the tests whose name holds it. A line `ok - ...` or `not ok - ...` for each.
 May touch: proto/py, tests/vectors, README.md, bin/aegis, loopback. Exit status: 1 where one failed.
 """
+import logging
 import os
 import sys
 import unittest
 
+logging.getLogger("asyncio").setLevel(logging.ERROR)  # how long things took is nothing here
 sys.dont_write_bytecode = True  # the tree stays clean
 HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in ("../../proto/py", "../e2e"):

@@ -72,7 +72,10 @@ class Pair:
         return process
 
     def gateway(self, *flags):
-        return self._start("-role=gateway", "-listen=127.0.0.1:0", f"-upstream={self.upstream}", *flags)
+        gateway = self._start("-role=gateway", "-listen=127.0.0.1:0", f"-upstream={self.upstream}",
+                              *flags)
+        gateway.address("link up")  # a login before is refused
+        return gateway
 
     def restart_world(self):
         """The same world's place, with nothing in it."""

@@ -3,10 +3,11 @@
 May touch: proto/py, bin/aegis, loopback.
 """
 import asyncio
+import time
 import unittest
 
 from aegis_client import CODE, Client, RequestError, Tcp, blocking, read_body, write_body
-from pair import Pair, until, version
+from pair import PATIENCE_S, Pair, until, version
 
 AWAY = "127.0.0.1:9"  # nobody listens there
 
@@ -89,22 +90,24 @@ class Played(unittest.IsolatedAsyncioTestCase):
             with blocking.Client(pair.address, "ben") as ben:
                 place = ben.enter()
                 ben.move(place.x, place.y + 0.125)
-                for _ in range(200):
-                    if [(one.name, one.y) for one in ann.entities()] == [("ben", place.y + 0.125)]:
-                        break
-                    ann.ping()
-                self.assertEqual([one.name for one in ann.entities()], ["ben"])
+                self.wait("she sees where he is", lambda: [(one.name, one.y) for one in ann.entities()]
+                          == [("ben", place.y + 0.125)])
+                self.wait("he sees her", ben.entities)
                 faults = []
                 ben.on("say", lambda said: faults.append(self.wait_inside(ben)))
                 ann.say("hello")
-                for _ in range(200):
-                    ben.ping()
-                    if faults:
-                        break
+                self.wait("he hears it", lambda: faults)
                 self.assertEqual(faults, [RuntimeError])
+                self.assertGreater(ben.ping(), 0)
             ann.leave()
             self.assertEqual((ann.me, me.scene, ann.state), (None, "open", "ready"))
         self.assertEqual(ann.state, "over")
+
+    def wait(self, what, holds):
+        end = time.monotonic() + PATIENCE_S
+        while not holds():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.01)
 
     @staticmethod
     def wait_inside(client):

@@ -53,6 +53,7 @@ export class Place {
     const gateway = this.#keep(new Process(["-role=gateway", "-listen=127.0.0.1:0", "-ws-listen=127.0.0.1:0",
       "-ws-origins=*", `-upstream=${this.upstream}`, ...flags]));
     const ws = await gateway.address("websocket on");
+    await gateway.address("link up"); // a login before is refused
     return { gateway, address: await gateway.address(), ws, web: `http://${ws}` };
   }
 
