@@ -31,12 +31,13 @@ struct bot_client {
     struct message_reader *reader; /* borrowed */
     const struct bot_client_ops *ops;
     void *arg;
-    struct net_dialer *dialer; /* while connecting */
-    struct stream *stream;     /* while connected */
-    int ghost;                 /* the socket of a connection that was abandoned; -1: none */
-    uint32_t connection;       /* counts connections, so that a callback's new one is noticed */
-    unsigned depth;            /* callbacks under way */
-    bool doomed;               /* destroyed inside one of them */
+    const struct signer *signer; /* borrowed; NULL: logins have no token */
+    struct net_dialer *dialer;   /* while connecting */
+    struct stream *stream;       /* while connected */
+    int ghost;                   /* the socket of a connection that was abandoned; -1: none */
+    uint32_t connection;         /* counts connections, so that a callback's new one is noticed */
+    unsigned depth;              /* callbacks under way */
+    bool doomed;                 /* destroyed inside one of them */
     bool deaf, hold;
     int rcvbuf; /* bytes; 0: the kernel's choice */
     struct bot_client_facts facts;
@@ -65,6 +66,16 @@ int bot_client_create(struct loop *l, struct message_reader *reader,
     view_init(&c->view, NULL, NULL);
     *out = c;
     return 0;
+}
+
+void bot_client_sign(struct bot_client *c, const struct signer *signer)
+{
+    c->signer = signer;
+}
+
+const struct signer *bot_client_signer(const struct bot_client *c)
+{
+    return c->signer;
 }
 
 static void dispose(struct bot_client *c)

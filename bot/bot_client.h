@@ -16,6 +16,7 @@
 #include "proto/message.h"
 
 struct bot_client;
+struct signer;
 
 #define BOT_WHY_MAX 192 /* bytes of a reason, with its NUL */
 #define BOT_KEY_MAX 64  /* bytes of a resume key, with its NUL; a longer one is not kept */
@@ -65,6 +66,10 @@ int bot_client_create(struct loop *l, struct message_reader *reader,
                       struct bot_client **out) MUST_CHECK;
 void bot_client_destroy(struct bot_client *c); /* NULL is fine; closes without a word */
 
+/* Plain logins show a token of this signer's; borrowed. NULL: none. */
+void bot_client_sign(struct bot_client *c, const struct signer *signer);
+const struct signer *bot_client_signer(const struct bot_client *c);
+
 /* Connect to host:port. Then `connected` or `closed` is called. E_ADDR, E_NOMEM. */
 int bot_client_connect(struct bot_client *c, const char *addr, int64_t timeout_ns) MUST_CHECK;
 /* Use a socket that is connected already; takes `fd`. `connected` is called from inside. E_NOMEM,
@@ -83,6 +88,7 @@ void bot_client_bury(struct bot_client *c);
 /* Send a request; its seq is chosen here. 0; E_CLOSED: not connected; E_FULL: PENDING_MAX
  * requests wait already, or the stream's queue is full; E_RANGE: larger than a frame may be. */
 int bot_client_send(struct bot_client *c, const struct message *m) MUST_CHECK;
+/* E_NOMEM or E_RANGE too, where there is a signer. */
 int bot_client_login(struct bot_client *c, const char *name) MUST_CHECK;
 /* With the key, which stays until the server refuses it; where there is none, a plain login. */
 int bot_client_resume(struct bot_client *c, const char *name) MUST_CHECK;

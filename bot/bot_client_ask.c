@@ -1,19 +1,33 @@
 /* bot/bot_client_ask.c: a client's requests by their fields.
- * May touch: proto, bot/bot_client. On trouble: see bot_client.h.
+ * May touch: proto, bot/bot_client, bot/signer. On trouble: see bot_client.h.
  */
 #include "bot/bot_client.h"
+
+#include "bot/signer.h"
 
 int bot_client_login(struct bot_client *c, const char *name)
 {
     struct message m = {.cmd = CMD_LOGIN_REQ};
+    char token[TOKEN_MAX + 1];
+
     m.login_req.name = span_text(name);
     m.login_req.version = PROTO_VERSION;
+    if (bot_client_signer(c)) {
+        int err = signer_token(bot_client_signer(c), name, token);
+
+        if (err != 0)
+            return err;
+        m.login_req.token = span_text(token);
+    }
     return bot_client_send(c, &m);
 }
 
 int bot_client_resume(struct bot_client *c, const char *name)
 {
     struct message m = {.cmd = CMD_LOGIN_REQ};
+
+    if (bot_client_facts(c)->key[0] == '\0')
+        return bot_client_login(c, name);
     m.login_req.name = span_text(name);
     m.login_req.version = PROTO_VERSION;
     m.login_req.resume = span_text(bot_client_facts(c)->key);

@@ -1,7 +1,11 @@
 /* bot/bot_opts.c: one row for each flag.
- * May touch: common. On trouble: common/opts names the flag and the value.
+ * May touch: common, proto. On trouble: common/opts names the flag and the value.
  */
 #include "bot/bot_opts.h"
+
+#include "common/err.h"
+#include "common/token.h"
+#include "proto/message.h"
 
 #define AT(f) offsetof(struct bot_config, f)
 
@@ -12,9 +16,9 @@
 /* clang-format off */
 const struct opt bot_opts[] = {
     {.name = "mode", .type = OPT_CHOICE, .offset = AT(mode), .def = "smoke", .unit = "",
-     .choices = "smoke|wander|load|logins",
+     .choices = "smoke|wander|load|logins|token",
      .help = "smoke plays one scenario and says OK or FAILED; wander lets bots walk about; "
-             "load checks and measures many; logins has them log in and go again and again"},
+             "load checks and measures many; logins has them log in and go again and again; token prints one"},
     {.name = "addr", .type = OPT_ADDR, .offset = AT(addr), .def = "127.0.0.1:19001", .unit = "",
      .help = "the gateway"},
     {.name = "n", .type = OPT_UINT, .offset = AT(n), .def = "30", .unit = "bots", .min = 1,
@@ -54,9 +58,35 @@ const struct opt bot_opts[] = {
      .help = "logins: each enters the world too before it goes"},
     {.name = "json", .type = OPT_BOOL, .offset = AT(json), .def = "false", .unit = "",
      .help = "load, logins: the result as one JSON object"},
+    {.name = "auth-key", .type = OPT_TEXT, .offset = AT(auth_key), .def = "", .unit = "",
+     .help = "the world's file of keys, from which bots make their tokens; not set, they have none"},
+    {.name = "kid", .type = OPT_TEXT, .offset = AT(kid), .def = "", .unit = "",
+     .help = "the key that signs; not set, the first one that can"},
+    {.name = "ttl", .type = OPT_DURATION, .offset = AT(ttl_ns), .def = "60m", .unit = "s", .min = 1,
+     .max = 365.0 * DAY_S, .help = "how long a token is good"},
+    {.name = "name", .type = OPT_TEXT, .offset = AT(name), .def = "", .unit = "",
+     .help = "token: who it is for"},
     {.name = "log-level", .type = OPT_CHOICE, .offset = AT(log_level), .def = "info", .unit = "",
      .choices = "debug|info|warn|error|off", .help = "the least important lines to log"},
 };
 /* clang-format on */
 
 const size_t bot_opts_n = ARRAY_LEN(bot_opts);
+
+int bot_opts_check(const struct bot_config *c, char *why, size_t why_cap)
+{
+    bool tokens = c->mode == BOT_TOKEN;
+
+    why[0] = '\0';
+    if (c->auth_key[0] != '\0' && !token_possible())
+        snprintf(why, why_cap,
+                 "-auth-key: \"%.80s\": this program was built without libjwt or libcrypto",
+                 c->auth_key);
+    else if (tokens && c->auth_key[0] == '\0')
+        snprintf(why, why_cap, "-mode: \"token\": needs -auth-key");
+    else if (tokens && !message_name_ok(span_text(c->name)))
+        snprintf(why, why_cap, "-name: \"%.80s\": not a name", c->name);
+    else if (c->kid[0] != '\0' && c->auth_key[0] == '\0')
+        snprintf(why, why_cap, "-kid: \"%.80s\": needs -auth-key", c->kid);
+    return why[0] == '\0' ? 0 : E_RANGE;
+}

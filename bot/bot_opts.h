@@ -5,7 +5,9 @@
 
 #include "common/opts.h"
 
-enum bot_mode { BOT_SMOKE, BOT_WANDER, BOT_LOAD, BOT_LOGINS };
+struct signer;
+
+enum bot_mode { BOT_SMOKE, BOT_WANDER, BOT_LOAD, BOT_LOGINS, BOT_TOKEN };
 
 /* Where the bots of a load run walk. */
 enum bot_spread {
@@ -36,8 +38,17 @@ struct bot_config {
     /* Of the logins mode: */
     bool enter; /* each enters the world too */
 
+    const char *auth_key;        /* file; "": bots log in without tokens */
+    const char *kid;             /* "": the first key that can sign */
+    int64_t ttl_ns;              /* of a token */
+    const char *name;            /* of the token mode */
+    const struct signer *signer; /* of auth_key; no flag. NULL: none */
+
     int log_level; /* enum log_level */
 };
 
 extern const struct opt bot_opts[];
 extern const size_t bot_opts_n;
+
+/* What no single row can say. 0, or E_RANGE: `why` has the line, which names the flag. */
+int bot_opts_check(const struct bot_config *c, char *why, size_t why_cap) MUST_CHECK;

@@ -415,6 +415,7 @@ static int set_up(struct load *l, const char *prefix, uint64_t seed)
         .login_rate = c->login_rate,
         .seed = seed,
         .timeout_ns = c->timeout_ns,
+        .signer = c->signer,
     };
     int rc = runner_init(&l->runner);
 

@@ -4,10 +4,12 @@
 #include "bot/bot_opts.h"
 #include "bot/load.h"
 #include "bot/logins.h"
+#include "bot/signer.h"
 #include "bot/smoke.h"
 #include "bot/wander.h"
 #include "common/io/net.h"
 #include "common/log.h"
+#include "common/parts.h"
 #include "proto/message.h"
 
 #include <stdio.h>
@@ -27,8 +29,33 @@ static int run(const struct bot_config *config)
         return load_run(config);
     case BOT_LOGINS:
         return logins_run(config);
+    case BOT_TOKEN:
+        return signer_run(config->signer, config);
     }
     return 2;
+}
+
+/* With the keys that -auth-key names, if it does. */
+static int run_signed(struct bot_config *config, struct signer *signer)
+{
+    char why[640];
+    int status;
+
+    if (config->auth_key[0] != '\0') {
+        if (signer_open(signer, config, why, sizeof(why)) != 0) {
+            fprintf(stderr, "bot: %s\n", why);
+            return OPTS_EXIT_FLAG;
+        }
+        config->signer = signer;
+    }
+    status = run(config);
+    signer_close(signer);
+    return status;
+}
+
+static int check(const void *config, char *why, size_t why_cap)
+{
+    return bot_opts_check(config, why, why_cap);
 }
 
 int main(int argc, char **argv)
@@ -36,6 +63,8 @@ int main(int argc, char **argv)
     const struct opts_part parts[] = {
         {"libevent", loop_library()},
         {"msgpack-c", message_library()},
+        {"libcrypto", PARTS_LIBCRYPTO},
+        {"libjwt", PARTS_LIBJWT},
     };
     const struct opts_program program = {
         .name = "bot",
@@ -45,14 +74,16 @@ int main(int argc, char **argv)
         .n_parts = ARRAY_LEN(parts),
         .table = bot_opts,
         .n = bot_opts_n,
+        .check = check,
     };
-    struct bot_config config;
+    struct bot_config config = {0};
+    struct signer signer = {0};
     struct opts *opts;
     int status;
 
     if (!opts_answer(&program, &config, argc, argv, &opts, &status))
         return status;
-    status = run(&config);
+    status = run_signed(&config, &signer);
     opts_destroy(opts);
     return status;
 }

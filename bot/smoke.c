@@ -504,7 +504,7 @@ static bool play(struct smoke *s)
 
 /* --- set up ---------------------------------------------------------------------------------- */
 
-static int set_up(struct smoke *s)
+static int set_up(struct smoke *s, const struct bot_config *config)
 {
     static const char *const names[SMOKE_PLAN_PLAYERS] = {"alpha", "beta", "gamma"};
     int rc = loop_create(&s->loop);
@@ -517,8 +517,10 @@ static int set_up(struct smoke *s)
         p->name = names[i];
         walker_init(&p->walker, 0);
         rc = bot_client_create(s->loop, s->reader, &smoke_ops, p, &p->client);
-        if (rc == 0)
-            p->facts = bot_client_facts(p->client);
+        if (rc != 0)
+            break;
+        p->facts = bot_client_facts(p->client);
+        bot_client_sign(p->client, config->signer);
     }
     return rc;
 }
@@ -526,12 +528,11 @@ static int set_up(struct smoke *s)
 int smoke_run(const struct bot_config *config)
 {
     struct smoke s = {.config = config, .deadline = clock_add(clock_mono(), config->timeout_ns)};
-    int rc = set_up(&s);
+    int rc = set_up(&s, config);
 
     bool ok = rc == 0 ? play(&s) : fail(&s, "%s", err_text(rc));
     if (ok && config->scene[0] != '\0')
-        ok = stroll_run(s.loop, s.reader, config->addr, config->scene, s.deadline, s.why,
-                        sizeof(s.why));
+        ok = stroll_run(s.loop, s.reader, config, s.deadline, s.why, sizeof(s.why));
     for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++)
         bot_client_destroy(s.player[i].client);
     message_reader_destroy(s.reader);

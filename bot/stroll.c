@@ -212,11 +212,11 @@ static bool play(struct stroll *s)
     return await(s, "leaving", bot_client_leave(s->client));
 }
 
-bool stroll_run(struct loop *l, struct message_reader *reader, const char *addr, const char *scene,
+bool stroll_run(struct loop *l, struct message_reader *reader, const struct bot_config *config,
                 struct mono deadline, char *why, size_t why_cap)
 {
     struct stroll s = {
-        .loop = l, .scene = scene, .deadline = deadline, .why = why, .why_cap = why_cap};
+        .loop = l, .scene = config->scene, .deadline = deadline, .why = why, .why_cap = why_cap};
     int rc = bot_client_create(l, reader, &stroll_ops, &s, &s.client);
     bool ok;
 
@@ -224,7 +224,8 @@ bool stroll_run(struct loop *l, struct message_reader *reader, const char *addr,
     if (rc != 0)
         return fail(&s, "%s", err_text(rc));
     s.facts = bot_client_facts(s.client);
-    ok = come_in(&s, addr) && play(&s);
+    bot_client_sign(s.client, config->signer);
+    ok = come_in(&s, config->addr) && play(&s);
     bot_client_destroy(s.client);
     return ok && why[0] == '\0';
 }

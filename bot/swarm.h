@@ -50,7 +50,8 @@ struct swarm_config {
     bool walk;         /* as WalkReqs */
     double login_rate; /* logins a second of all; 0: off */
     uint64_t seed;
-    int64_t timeout_ns; /* of connecting */
+    int64_t timeout_ns;          /* of connecting */
+    const struct signer *signer; /* borrowed; NULL: no tokens */
 };
 
 /* Plain, so that modes can look at everything; only swarm_* writes it. */

@@ -77,6 +77,7 @@ static int set_up(struct wander *w, const struct bot_config *config, const char 
         .login_rate = config->login_rate,
         .seed = seed,
         .timeout_ns = config->timeout_ns,
+        .signer = config->signer,
     };
     int rc = runner_init(&w->runner);
 

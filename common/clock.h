@@ -15,6 +15,8 @@ struct mono {
 
 /* Reads CLOCK_MONOTONIC. */
 struct mono clock_mono(void);
+/* The wall clock, which jumps: seconds since 1970. For dates that come from outside alone. */
+int64_t clock_unix_s(void);
 
 static inline struct mono clock_add(struct mono t, int64_t ns)
 {

@@ -45,6 +45,11 @@
 #else
 #define PARTS_LIBNATS AEGIS_PART_LIBNATS
 #endif
+#ifndef AEGIS_PART_LIBJWT
+#define PARTS_LIBJWT PARTS_NONE
+#else
+#define PARTS_LIBJWT AEGIS_PART_LIBJWT
+#endif
 #ifndef AEGIS_PART_HTTP_PARSER
 #define PARTS_HTTP_PARSER PARTS_NONE
 #else
@@ -66,6 +71,6 @@
 #define PARTS_OPTIONAL \
     {"jansson", PARTS_JANSSON}, {"zlib", PARTS_ZLIB}, {"zstd", PARTS_LIBZSTD}, \
     {"sqlite", PARTS_SQLITE3}, {"liburing", PARTS_LIBURING}, \
-    {"libcrypto", PARTS_LIBCRYPTO}, {"nats.c", PARTS_LIBNATS}, \
+    {"libcrypto", PARTS_LIBCRYPTO}, {"libjwt", PARTS_LIBJWT}, {"nats.c", PARTS_LIBNATS}, \
     {"http-parser", PARTS_HTTP_PARSER}, {"wslay", PARTS_WSLAY}
 /* clang-format on */

@@ -22,7 +22,8 @@ build|zlib1g-dev|reads compressed maps (optional)
 build|libzstd-dev|reads compressed maps (optional)
 build|libsqlite3-dev|the store (optional)
 build|liburing-dev|many sends in one call (optional)
-build|libssl-dev|hashes, for WebSocket (optional)
+build|libssl-dev|hashes, for WebSocket and tokens (optional)
+build|libjwt-dev|tokens (optional)
 build|libnats-dev|a cluster of worlds (optional)
 build|libhttp-parser-dev|requests, for WebSocket (optional)
 build|libwslay-dev|frames, for WebSocket (optional)
@@ -79,6 +80,7 @@ thing_is_there() {
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
         liburing-dev) pkg-config --exists liburing 2>/dev/null ;;
         libssl-dev) pkg-config --exists libcrypto 2>/dev/null ;;
+        libjwt-dev) pkg-config --exists libjwt 2>/dev/null ;;
         libnats-dev) pkg-config --exists libnats 2>/dev/null ;;
         nats-server) command -v nats-server >/dev/null ;;
         libhttp-parser-dev) [ -e /usr/include/http_parser.h ] ;;

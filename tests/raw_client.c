@@ -240,8 +240,14 @@ uint32_t raw_nil(struct raw_client *c, uint32_t cmd)
 
 uint32_t raw_login(struct raw_client *c, const char *name)
 {
+    return raw_login_token(c, name, "");
+}
+
+uint32_t raw_login_token(struct raw_client *c, const char *name, const char *token)
+{
     struct message m = {.cmd = CMD_LOGIN_REQ};
     m.login_req.name = span_text(name);
+    m.login_req.token = span_text(token);
     m.login_req.version = PROTO_VERSION;
     return raw_request(c, &m);
 }

@@ -58,6 +58,8 @@ uint32_t raw_request(struct raw_client *c, const struct message *m);
 uint32_t raw_nil(struct raw_client *c, uint32_t cmd);
 uint32_t raw_payload(struct raw_client *c, uint32_t cmd, const char *notation);
 uint32_t raw_login(struct raw_client *c, const char *name);
+/* With a token; "": none. */
+uint32_t raw_login_token(struct raw_client *c, const char *name, const char *token);
 uint32_t raw_move(struct raw_client *c, double x, double y);
 
 /* --- in: each waits for at most PROCESS_PATIENCE_MS ------------------------------------------- */

@@ -20,6 +20,17 @@ uint32_t rig_send_resume(struct rig *r, uint32_t s, const char *name, const char
     return rig_send(r, s, &m);
 }
 
+uint32_t rig_send_token(struct rig *r, uint32_t s, const char *name, const char *token,
+                        const char *key)
+{
+    struct message m = {.cmd = CMD_LOGIN_REQ};
+    m.login_req.name = span_text(name);
+    m.login_req.token = span_text(token);
+    m.login_req.resume = span_text(key);
+    m.login_req.version = PROTO_VERSION;
+    return rig_send(r, s, &m);
+}
+
 uint32_t rig_send_nil(struct rig *r, uint32_t s, uint32_t cmd)
 {
     static const uint8_t nil[] = {0xc0};

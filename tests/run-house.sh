@@ -167,7 +167,7 @@ machine() {
             empty) tool=dpkg-query words='exit 0' ;;
             full) tool=dpkg-query words='for p in gcc make libc6-dev pkg-config libevent-dev \
                 libmsgpack-dev libjansson-dev zlib1g-dev libzstd-dev libsqlite3-dev liburing-dev \
-                libssl-dev libnats-dev libhttp-parser-dev libwslay-dev; do echo "installed $p"; done' ;;
+                libssl-dev libjwt-dev libnats-dev libhttp-parser-dev libwslay-dev; do echo "installed $p"; done' ;;
             root) tool=id words='echo 0' ;;
             user) tool=id words='echo 1000' ;;
             apt) tool=apt-get words="echo \"\$@\" >>'$dir/apt.log'" ;;

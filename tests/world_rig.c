@@ -257,8 +257,8 @@ struct rig *rig_create_maps(const struct world_config *c, const struct map *maps
     return rig_create_kept(c, maps, n, (struct store_door){0});
 }
 
-struct rig *rig_create_kept(const struct world_config *c, const struct map *maps, uint32_t n,
-                            struct store_door store)
+struct rig *rig_create_with(const struct world_config *c, const struct map *maps, uint32_t n,
+                            struct store_door store, struct auth_door auth)
 {
     log_init("world", LOG_OFF, LOG_TEXT);
     struct rig *r = calloc(1, sizeof *r);
@@ -270,14 +270,25 @@ struct rig *rig_create_kept(const struct world_config *c, const struct map *maps
     r->now = (struct mono){1000 * CLOCK_NS_PER_S};
     if (message_reader_create(PROTO_BATCH_MAX, &r->reader) != 0)
         rig_fail("no memory for a reader");
-    struct world_ops ops = {
-        .drain = drain, .secret = secret, .arg = r, .maps = maps, .n_maps = n, .store = store};
+    struct world_ops ops = {.drain = drain,
+                            .secret = secret,
+                            .arg = r,
+                            .maps = maps,
+                            .n_maps = n,
+                            .store = store,
+                            .auth = auth};
     char why[256] = "";
     int err = world_create(c, &ops, &r->world, why, sizeof why);
     if (err != 0)
         rig_fail("world_create: %s (%s)", err_text(err), why);
     rig_link_up(r, "gw-0");
     return r;
+}
+
+struct rig *rig_create_kept(const struct world_config *c, const struct map *maps, uint32_t n,
+                            struct store_door store)
+{
+    return rig_create_with(c, maps, n, store, (struct auth_door){0});
 }
 
 void rig_destroy(struct rig *r)

@@ -104,6 +104,9 @@ struct rig *rig_create_maps(const struct world_config *c, const struct map *maps
 /* The same with a store. */
 struct rig *rig_create_kept(const struct world_config *c, const struct map *maps, uint32_t n,
                             struct store_door store);
+/* The same with tokens. */
+struct rig *rig_create_with(const struct world_config *c, const struct map *maps, uint32_t n,
+                            struct store_door store, struct auth_door auth);
 /* The store answers. */
 void rig_loaded(struct rig *r, const struct store_answer *a);
 void rig_destroy(struct rig *r);
@@ -136,6 +139,9 @@ uint32_t rig_send_payload(struct rig *r, uint32_t s, uint32_t cmd, struct span p
 /* A body of the test's making. 0 or E_*. */
 int rig_send_body(struct rig *r, uint32_t s, struct span body);
 uint32_t rig_send_login(struct rig *r, uint32_t s, const char *name);
+/* LoginReq with a token; with both. */
+uint32_t rig_send_token(struct rig *r, uint32_t s, const char *name, const char *token,
+                        const char *key);
 /* LoginReq with a resume key. */
 uint32_t rig_send_resume(struct rig *r, uint32_t s, const char *name, const char *key);
 uint32_t rig_send_nil(struct rig *r, uint32_t s, uint32_t cmd);

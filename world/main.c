@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/parts.h"
 #include "proto/message.h"
+#include "world/edge/auth_jwt.h"
 #include "world/edge/map_tiled.h"
 #include "world/edge/storage.h"
 #include "world/edge/ticker.h"
@@ -50,6 +51,7 @@ struct program {
     struct map maps[OPT_LIST_MAX]; /* [n_maps] the world borrows them */
     uint32_t n_maps;
     struct storage *storage;
+    struct auth_jwt *auth; /* NULL: no tokens */
     struct world *world;
     struct ticker ticker;
     struct world_status status;
@@ -164,7 +166,26 @@ static void on_signal(void *arg, int signo)
     drain(p);
 }
 
+/* Whoever is logged in stays; logins that come are held against the new keys. */
+static int on_reload_keys(void *arg, char *why, size_t why_cap)
+{
+    struct program *p = arg;
+    int err = auth_jwt_reload(p->auth, why, why_cap);
+
+    p->metrics.auth_reloads += err == 0;
+    p->metrics.auth_reloads_failed += err != 0;
+    return err;
+}
+
 /* --- start and end ---------------------------------------------------------------------------- */
+
+/* Name the flag too, before what is wrong with its value. */
+static void name_flag(const char *flag, char *why, size_t why_cap)
+{
+    char reason[WHY_MAX - FLAG_MAX];
+    snprintf(reason, sizeof(reason), "%.*s", (int)sizeof(reason) - 1, why);
+    snprintf(why, why_cap, "%s: %s", flag, reason);
+}
 
 static int load_maps(struct program *p, char *why, size_t why_cap)
 {
@@ -191,6 +212,28 @@ static int open_store(struct program *p, char *why, size_t why_cap)
     return err;
 }
 
+static int open_auth(struct program *p, char *why, size_t why_cap)
+{
+    const struct world_options *o = &p->options;
+    struct auth_jwt_config c = {
+        .path = o->auth_key,
+        .leeway_s = o->auth_leeway_ns / CLOCK_NS_PER_S,
+        .unix_s = clock_unix_s,
+    };
+    int err;
+
+    if (o->auth_key[0] == '\0')
+        return 0;
+    err = auth_jwt_create(&c, &p->auth, why, why_cap);
+    if (err == 0) {
+        err = reload_join(&p->reload, "auth-key", on_reload_keys, p);
+        snprintf(why, why_cap, "%s", err_text(err));
+    }
+    if (err != 0)
+        name_flag("-auth-key", why, why_cap);
+    return err;
+}
+
 /* Everything that needs memory only, and the store. */
 static int build(struct program *p, char *why, size_t why_cap)
 {
@@ -211,7 +254,9 @@ static int build(struct program *p, char *why, size_t why_cap)
         snprintf(why, why_cap, "cannot start: %s", err_text(err));
         return err;
     }
-    err = open_store(p, why, why_cap);
+    err = open_auth(p, why, why_cap);
+    if (err == 0)
+        err = open_store(p, why, why_cap);
     if (err != 0)
         return err;
     struct world_ops ops = {
@@ -222,19 +267,12 @@ static int build(struct program *p, char *why, size_t why_cap)
         .maps = p->maps,
         .n_maps = p->n_maps,
         .store = storage_door(p->storage),
+        .auth = auth_jwt_door(p->auth),
     };
     err = world_create(&p->options.core, &ops, &p->world, why, why_cap);
     if (err == 0)
         storage_serve(p->storage, p->world);
     return err;
-}
-
-/* Of a listener that could not be had: name the flag too. */
-static void name_flag(const char *flag, char *why, size_t why_cap)
-{
-    char reason[WHY_MAX - FLAG_MAX];
-    snprintf(reason, sizeof(reason), "%.*s", (int)sizeof(reason) - 1, why);
-    snprintf(why, why_cap, "%s: %s", flag, reason);
 }
 
 static int start_admin(struct program *p, char *why, size_t why_cap)
@@ -322,6 +360,7 @@ static void tear_down(struct program *p)
     keys_fini(&p->link_keys);
     storage_close(p->storage);
     world_destroy(p->world);
+    auth_jwt_destroy(p->auth);
     for (uint32_t i = 0; i < p->n_maps; i++)
         map_fini(&p->maps[i]);
     reload_fini(&p->reload);

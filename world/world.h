@@ -17,6 +17,7 @@
 #include "world/interest/sight.h"
 #include "world/outbox.h"
 #include "world/schedule.h"
+#include "world/session/auth.h"
 #include "world/session/backlog.h"
 #include "world/session/characters.h"
 #include "world/session/session.h"
@@ -68,6 +69,7 @@ struct world_config {
     int64_t save_every_ns; /* 0: only when they leave */
     uint64_t login_rate;   /* a second; 0: off */
     int64_t login_wait_ns; /* 0: no limit */
+    uint64_t auth_checks;  /* tokens checked in a tick; 0: no limit */
 };
 
 /* What the core has, and asks, from outside. */
@@ -81,6 +83,7 @@ struct world_ops {
     uint32_t n_maps;
     struct store_door store;     /* has an arg of its own */
     struct cluster_door cluster; /* has an arg of its own */
+    struct auth_door auth;       /* so has this */
 };
 
 /* Where a viewer's batches go: what of its session a tick needs, side by side for all. */
@@ -146,6 +149,7 @@ struct world {
     struct characters characters;
     struct backlog backlog; /* requests of sessions that are held */
     struct mono login_due;  /* see world/command/admit */
+    uint64_t auth_checked;  /* tokens since the last tick began */
     const char *reason;     /* why the request at hand is refused, where its code says too little */
     struct world_route *routes; /* [entities.cap] of who is a viewer */
     struct sight sight;

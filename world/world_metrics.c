@@ -24,3 +24,19 @@ void world_metrics_refused(struct world_metrics *m, uint32_t code)
     ASSERT(code < ARRAY_LEN(refused_offsets));
     (*(uint64_t *)((char *)m + refused_offsets[code]))++;
 }
+
+void world_metrics_auth(struct world_metrics *m, enum auth_verdict v)
+{
+    switch (v) {
+    case AUTH_GOOD:
+    case AUTH_COUNT:
+        break;
+#define AUTH_CASE(name, word, text) \
+    case name:                      \
+        m->auth_##word++;           \
+        return;
+        AUTH_VERDICTS(AUTH_CASE)
+#undef AUTH_CASE
+    }
+    ASSERT(!"a verdict that refuses");
+}

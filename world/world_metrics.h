@@ -1,9 +1,11 @@
 /* world/world_metrics.h: the world's counters as a struct, and their descriptions.
- * May touch: common/metrics, proto/errors.def. Source: world_metrics.def.
+ * May touch: common/metrics, proto/errors.def, world/session/auth's verdicts. Source:
+ * world_metrics.def.
  */
 #pragma once
 
 #include "common/metrics.h"
+#include "world/session/auth.h"
 
 #include <stdint.h>
 
@@ -18,3 +20,5 @@ extern const size_t world_metrics_count;
 
 /* Count a request that was answered with this error (PE_*). */
 void world_metrics_refused(struct world_metrics *m, uint32_t code);
+/* Count a token that was refused for this. */
+void world_metrics_auth(struct world_metrics *m, enum auth_verdict v);

@@ -36,6 +36,7 @@
 #define REQUESTS_MAX     1000000000
 #define VIEWER_BYTES_MAX (1ULL << 24)
 #define LOGINS_MAX       1e6 /* a second */
+#define LEEWAY_MAX_S     600
 #define QUEUE_MAX        (1ULL << 34)
 #define MAP_RATE_MAX     60
 #define MAP_VIEWERS_MAX  1024
@@ -186,6 +187,15 @@ const struct opt world_opts_table[] = {
     {.name = "login-wait", .type = OPT_DURATION, .offset = CORE(login_wait_ns), .def = "10s",
      .unit = "s", .min = 0.1, .max = DAY_S, .zero_off = true,
      .help = "a login that would wait longer, in line or for the store, is refused with 13"},
+    {.name = "auth-key", .type = OPT_TEXT, .offset = EDGE(auth_key), .def = "", .unit = "",
+     .help = "file with the keys of tokens: each login shows one, and it says who somebody is; SIGHUP "
+             "reads it anew; not set, no tokens"},
+    {.name = "auth-leeway", .type = OPT_DURATION, .offset = EDGE(auth_leeway_ns), .def = "5s",
+     .unit = "s", .max = LEEWAY_MAX_S, .zero_off = true,
+     .help = "by so much the clock of who signs tokens may differ"},
+    {.name = "auth-checks", .type = OPT_UINT, .offset = CORE(auth_checks), .def = "100",
+     .unit = "tokens", .min = 1, .max = LOGINS_MAX, .zero_off = true,
+     .help = "tokens whose signature is looked at in a tick; more logins wait in line"},
     {.name = "drain-timeout", .type = OPT_DURATION, .offset = EDGE(drain_timeout_ns), .def = "5s",
      .unit = "s", .min = 0.01, .max = DAY_S, .zero_off = true,
      .help = "after SIGTERM or SIGINT, the end comes by then"},
@@ -258,6 +268,12 @@ int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
     int err = check_link(o, why, why_cap);
     if (err != 0)
         return err;
+    if (o->auth_key[0] != '\0' && !token_possible()) {
+        snprintf(why, why_cap,
+                 "-auth-key: \"%.80s\": this program was built without libjwt or libcrypto",
+                 o->auth_key);
+        return E_RANGE;
+    }
     if (check_store(o, why, why_cap) != 0)
         return E_RANGE;
     return world_check(&o->core, why, why_cap);

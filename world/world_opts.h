@@ -26,6 +26,8 @@ struct world_options {
     uint64_t link_queue_hard; /* bytes; 0: off */
     const char *store;        /* none, sqlite:FILE */
     bool store_check;
+    const char *auth_key;   /* file; "": no tokens */
+    int64_t auth_leeway_ns; /* whole seconds count */
     int64_t store_delay_ns;
     int64_t drain_timeout_ns; /* 0: off */
     int64_t status_ns;        /* 0: off */

@@ -21,7 +21,7 @@ set -eu
 cd "${1:-.}"
 
 LIBRARIES="event2/ event.h evdns.h evhttp.h evutil.h evrpc.h msgpack openssl/ sqlite3 libpq
- postgresql/ nats jansson zlib.h zstd criterion liburing http_parser wslay"
+ postgresql/ nats jansson zlib.h zstd criterion liburing http_parser wslay jwt.h"
 
 files() {
     find . \( -name .git -o -path ./build -o -path ./bin \) -prune -o -type f "$@" -print |

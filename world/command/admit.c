@@ -21,6 +21,29 @@ static int64_t due_in_ns(const struct world *w, struct mono now)
     return clock_since(w->login_due, clock_add(now, BURST_NS));
 }
 
+/* Can one more token be looked at before the next tick? */
+static bool may_check(const struct world *w)
+{
+    return !w->ops.auth.ops || w->config.auth_checks == 0 ||
+           w->auth_checked < w->config.auth_checks;
+}
+
+/* How long the line is, in time. */
+static int64_t line_ns(const struct world *w)
+{
+    int64_t count = w->characters.turn.count, ns = 0;
+
+    if (w->config.login_rate != 0)
+        ns = count * interval_ns(w);
+    if (w->ops.auth.ops && w->config.auth_checks != 0) {
+        int64_t checks_ns =
+            (1 + count / (int64_t)w->config.auth_checks) * (int64_t)w->config.tick_ns;
+
+        ns = ns > checks_ns ? ns : checks_ns;
+    }
+    return ns;
+}
+
 static void pay(struct world *w, struct mono now)
 {
     if (w->config.login_rate == 0)
@@ -40,13 +63,12 @@ int admit_login(struct world *w, struct session_ref who, struct mono now)
         s->admitted = false;
         return 0;
     }
-    if (line->count == 0 && wait_ns <= 0) {
+    if (line->count == 0 && wait_ns <= 0 && may_check(w)) {
         pay(w, now);
         w->characters.list[who.slot].since = now;
         return 0;
     }
-    if (w->config.login_rate != 0)
-        wait_ns += line->count * interval_ns(w);
+    wait_ns += line_ns(w);
     if (w->config.login_wait_ns != 0 && wait_ns > w->config.login_wait_ns) {
         w->metrics.logins_turned_away++;
         w->reason = "too many log in at this time: try again later";
@@ -111,10 +133,11 @@ void admit_run(struct world *w, struct mono now)
     const struct characters *c = &w->characters;
     int64_t limit_ns = w->config.login_wait_ns;
 
+    w->auth_checked = 0;
     while (c->turn.count > 0) {
         const struct session *s = &w->sessions.list[c->turn.first];
 
-        if (!s->admitted && due_in_ns(w, now) > 0)
+        if (!may_check(w) || (!s->admitted && due_in_ns(w, now) > 0))
             break;
         if (!call_first(w, now))
             break;

@@ -1,7 +1,8 @@
 /* world/command/admit.h: who may log in now, and who waits for a turn.
  * -login-rate paces logins: those above it wait in line, first come first served, and each waits no
  * longer than -login-wait: who would is refused at once, with 13 and the reason. A login that the
- * store has no room for waits in the same line. What a session sends meanwhile waits too.
+ * store has no room for, or whose token cannot be checked any more in this tick (-auth-checks),
+ * waits in the same line. What a session sends meanwhile waits too.
  * Pure but for the world. May touch: the whole core.
  */
 #pragma once

@@ -1,8 +1,8 @@
 /* world/command/cmd_login.c: LoginReq: a name for a session.
- * Beats: version, turn, resume key (world/command/cmd_resume), name; who waits under that name
- * ends, the name is taken, and the store asked where the character was last. With its answer comes
- * the id that the first EnterReq will use, and LoginResp. May touch: the whole core, proto. Source:
- * PROTOCOL.md "Login".
+ * Beats: version, turn, resume key (world/command/cmd_resume) or token, name; who waits under that
+ * name ends, with tokens whoever has it, the name is taken, and the store asked where the character
+ * was last. With its answer comes the id that the first EnterReq will use, and LoginResp. May
+ * touch: the whole core, proto. Source: PROTOCOL.md "Login".
  */
 #include "world/command/router.h"
 
@@ -12,6 +12,8 @@
 #include "world/command/keep.h"
 
 #include <inttypes.h>
+
+#define TAKEN_OVER "the name logged in by another connection"
 
 static int take_id(struct world *w, struct session *s, struct mono now)
 {
@@ -49,46 +51,99 @@ static void login_done(struct world *w, struct session_ref who, int err, struct 
               (int)s->name_len, s->name, s->sid, s->peer);
 }
 
-/* Does somebody have it who does not merely wait? `other`, where anybody has it. */
-static bool is_in_use(const struct world *w, struct span name, struct session_ref *other)
+static int refuse_token(struct world *w, struct session *s, enum auth_verdict v)
 {
-    return sessions_by_name(&w->sessions, name, other) &&
-           w->sessions.list[other->slot].state != SESSION_WAITING;
+    s->auth_failures++;
+    world_metrics_auth(&w->metrics, v);
+    w->reason = auth_text(v);
+    return PE_AUTH_FAILED;
 }
 
-/* Whoever waits under this name goes, once it is sure that there is an id; its place is saved
- * before it is asked for. PE_*: the name cannot be had, and nothing is changed. */
+/* What can be told of a login's token without a turn: is there one, of a token's form? */
+static int glance(struct world *w, struct session *s, const struct message *m)
+{
+    struct span token = m->login_req.token;
+
+    if (!w->ops.auth.ops || m->login_req.resume.n > 0 || token_form_ok(token))
+        return 0;
+    return refuse_token(w, s, token.n == 0 ? AUTH_MISSING : AUTH_MALFORMED);
+}
+
+static int check_token(struct world *w, struct session *s, const struct message *m)
+{
+    const struct auth_door *door = &w->ops.auth;
+    enum auth_verdict v = AUTH_GOOD;
+
+    if (door->ops) {
+        w->auth_checked++;
+        w->metrics.auth_checks++;
+        v = door->ops->check(door->arg, m->login_req.token, m->login_req.name);
+    }
+    return v == AUTH_GOOD ? 0 : refuse_token(w, s, v);
+}
+
+/* Does somebody have it whom a newcomer does not end? With tokens nobody has. */
+static bool is_in_use(const struct world *w, struct span name)
+{
+    struct session_ref other;
+
+    return !w->ops.auth.ops && sessions_by_name(&w->sessions, name, &other) &&
+           w->sessions.list[other.slot].state != SESSION_WAITING;
+}
+
+/* Whoever has this name goes, once it is sure that there is an id; its place is saved before it is
+ * asked for. PE_*: the name cannot be had, and nothing is changed. */
 static int free_name(struct world *w, struct session *s, struct span name, struct mono now)
 {
-    struct session_ref other = {0};
+    struct session_ref other;
+    const struct session *o;
     int err;
 
-    if (is_in_use(w, name, &other))
+    if (is_in_use(w, name))
         return PE_NAME_IN_USE;
-    if (other.gen == 0)
+    if (!sessions_by_name(&w->sessions, name, &other))
         return 0;
     err = take_id(w, s, now);
     if (err != 0)
         return err;
-    w->metrics.waits_afresh++;
+    o = &w->sessions.list[other.slot];
+    if (o->state == SESSION_WAITING) {
+        w->metrics.waits_afresh++;
+    } else {
+        w->metrics.kicks_replaced++;
+        log_often(LOG_INFO, "session replaced \"%.*s\" session=%" PRIu64 " peer=%s",
+                  (int)o->name_len, o->name, o->sid, o->peer);
+        outbox_close(&w->outbox, o->link, o->sid, PE_NAME_IN_USE, TAKEN_OVER);
+    }
     inbox_session_end(w, other, now);
     return 0;
+}
+
+/* May it have a turn, and is it who it says? As a router_fn. */
+static int let_in(struct world *w, struct session_ref who, const struct message *m, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    bool plain = m->login_req.resume.n == 0;
+    int err = glance(w, s, m);
+
+    if (err != 0)
+        return err;
+    err = admit_login(w, who, now);
+    if (err == PE_UNAVAILABLE && plain && is_in_use(w, m->login_req.name)) {
+        w->reason = NULL; /* no turn would help it */
+        return PE_NAME_IN_USE;
+    }
+    return err == 0 && plain ? check_token(w, s, m) : err;
 }
 
 int cmd_login(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
-    struct session_ref other;
     int err;
 
     if (m->login_req.version != PROTO_VERSION)
         return PE_BAD_VERSION;
-    err = admit_login(w, who, now);
-    if (err == PE_UNAVAILABLE && m->login_req.resume.n == 0 &&
-        is_in_use(w, m->login_req.name, &other)) { /* no turn would help it */
-        w->reason = NULL;
-        return PE_NAME_IN_USE;
-    }
+    err = let_in(w, who, m, now);
     if (err != 0)
         return err;
     if (m->login_req.resume.n > 0)
