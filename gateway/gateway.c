@@ -1,7 +1,7 @@
 /* gateway/gateway.c: composition, time, drain.
  * May touch: common, everything in gateway. On trouble: see gateway.h.
  *
- *   listener ─► clients ─► relay ─► uplink ─► world
+ *   listener ─► clients ─► relay ─► fleet of uplinks ─► worlds
  *   ws_listener ─► visitors ─┘      (each by way of proxied, where a proxy brings somebody)
  *                  ▲ one timer of 100 ms steps both ▲
  */
@@ -12,8 +12,8 @@
 #include "common/io/net.h"
 #include "common/log.h"
 #include "common/rng.h"
+#include "gateway/fleet.h"
 #include "gateway/listener.h"
-#include "gateway/relay.h"
 #include "proto/frame.h"
 #include "proto/protocol.h"
 #include "proto/ws_frame.h"
@@ -43,14 +43,13 @@ struct gateway {
     struct loop *loop;
     struct gateway_metrics metrics;
     struct clients clients;
-    struct uplink uplink;
+    struct fleet fleet;
     struct relay relay;
     struct listener listener;
     struct listener ws_listener; /* all zero: no -ws-listen */
     struct proxied proxied;
     struct visitors visitors;
     struct stream_limits link_limits;
-    struct net_dialer *dialer;
     struct loop_timer *timer;
     struct loop_deferred reap;
     struct mono stepped; /* when the last step was */
@@ -87,45 +86,6 @@ static const struct clients_ops gateway_clients_ops = {
     .reap_soon = gateway_reap_soon,
 };
 
-static void gateway_dialed(void *arg, int fd, int err)
-{
-    struct gateway *g = arg;
-    struct stream *s;
-
-    net_dialer_destroy(g->dialer);
-    g->dialer = NULL;
-    if (fd < 0) {
-        const char *why = strerrordesc_np(err);
-        uplink_failed(&g->uplink, why ? why : "cannot be reached");
-        return;
-    }
-    const int r = stream_create(g->loop, fd, &g->link_limits, &uplink_stream_ops, &g->uplink, &s);
-    if (r != 0)
-        uplink_failed(&g->uplink, err_text(r));
-    else
-        uplink_connected(&g->uplink, s);
-}
-
-static int gateway_dial(void *arg)
-{
-    struct gateway *g = arg;
-    return net_dial(g->loop, g->config->upstream, UPLINK_DIAL_TIMEOUT_NS, gateway_dialed, g,
-                    &g->dialer);
-}
-
-static void gateway_dial_cancel(void *arg)
-{
-    struct gateway *g = arg;
-    net_dialer_destroy(g->dialer);
-    g->dialer = NULL;
-}
-
-static const struct uplink_ops gateway_uplink_ops = {
-    .dial = gateway_dial,
-    .dial_cancel = gateway_dial_cancel,
-    .secret = rng_secret,
-};
-
 /* --- time ---------------------------------------------------------------------------------- */
 
 static void gateway_over(struct gateway *g)
@@ -142,9 +102,9 @@ static void gateway_over(struct gateway *g)
 static void gateway_drain_step(struct gateway *g)
 {
     /* The link goes last: the world has heard of every client's end by then. */
-    if (g->clients.slots.live == 0 && g->uplink.state != UPLINK_ENDING && !uplink_over(&g->uplink))
-        uplink_finish(&g->uplink, GATEWAY_LINK_FINISH_NS);
-    if (uplink_over(&g->uplink)) {
+    if (g->clients.slots.live == 0)
+        fleet_finish(&g->fleet, GATEWAY_LINK_FINISH_NS);
+    if (fleet_over(&g->fleet)) {
         gateway_over(g);
     } else if (!g->over && clock_since(g->stepped, g->drain_end) >= 0) {
         log_line(LOG_WARN, "drain took too long clients=%u", g->clients.slots.live);
@@ -166,7 +126,7 @@ static void gateway_step(void *arg)
         passed_ns == GATEWAY_STEP_MAX_NS ? now : clock_add(g->stepped, passed_ms * CLOCK_NS_PER_MS);
     g->awake = clock_add(g->awake, passed_ms * CLOCK_NS_PER_MS);
 
-    uplink_step(&g->uplink, g->awake);
+    fleet_step(&g->fleet, g->awake);
     clients_step(&g->clients, passed_ms);
     relay_step(&g->relay);
     if (g->draining)
@@ -206,7 +166,7 @@ const char *gateway_unready(const struct gateway *g)
         return "out of descriptors";
     if (clients_open(&g->clients) >= g->clients.limits.clients_max)
         return "full";
-    return uplink_ready(&g->uplink) ? NULL : "world away";
+    return fleet_ready(&g->fleet) ? NULL : "world away";
 }
 
 /* --- life ---------------------------------------------------------------------------------- */
@@ -274,7 +234,7 @@ static int64_t gateway_head_ns(const struct gateway_config *config)
 static int gateway_init_parts(struct gateway *g)
 {
     struct clients *all = &g->clients;
-    struct uplink *u = &g->uplink;
+    struct fleet *f = &g->fleet;
 
     all->transport = &transport_len;
     all->conn = &conn_stream;
@@ -289,28 +249,24 @@ static int gateway_init_parts(struct gateway *g)
         r = proxied_init(&g->proxied, g->loop, all, g->config->proxy_protocol,
                          gateway_head_ns(g->config), listener_admit);
     if (r == 0)
-        r = relay_init(&g->relay, all, u, &g->metrics);
+        r = relay_init(&g->relay, all, &g->metrics);
     if (r == 0)
         r = loop_timer_create(g->loop, gateway_step, g, &g->timer);
 
-    uint64_t seed;
-    rng_secret(&seed, sizeof(seed));
+    uint32_t life;
+    rng_secret(&life, sizeof(life));
     const int id_bytes =
-        snprintf(g->id, sizeof(g->id), "gateway-%ld-%08x", (long)getpid(), (unsigned)(seed >> 32));
+        snprintf(g->id, sizeof(g->id), "gateway-%ld-%08x", (long)getpid(), (unsigned)life);
     if (g->place.count > 1)
         snprintf(g->id + id_bytes, sizeof(g->id) - (size_t)id_bytes, "-%u", g->place.index);
-    u->upstream = g->config->upstream;
-    u->id = span_text(g->id);
-    u->keys = g->place.keys;
-    u->silence_ns = g->config->link_timeout_ns;
-    u->conn_ops = &conn_stream;
-    u->ops = &gateway_uplink_ops;
-    u->ops_arg = g;
-    u->user = &relay_uplink_user;
-    u->user_arg = &g->relay;
-    u->metrics = &g->metrics;
-    uplink_init(u, seed);
-    return r;
+    f->loop = g->loop;
+    f->relay = &g->relay;
+    f->metrics = &g->metrics;
+    f->limits = &g->link_limits;
+    f->id = span_text(g->id);
+    f->keys = g->place.keys;
+    f->silence_ns = g->config->link_timeout_ns;
+    return r == 0 ? fleet_add(f, g->config->upstream) : r;
 }
 
 /* Listen as one flag says: at `first` if another thread does already. */
@@ -402,10 +358,10 @@ void gateway_destroy(struct gateway *g)
         return;
     listener_stop(&g->listener);
     listener_stop(&g->ws_listener);
-    uplink_fini(&g->uplink);
     proxied_fini(&g->proxied);
     visitors_end(&g->visitors);
     clients_fini(&g->clients);
+    fleet_fini(&g->fleet);
     transport_ws_reader_end(g->clients.ws);
     relay_fini(&g->relay);
     loop_timer_destroy(g->timer);
@@ -442,9 +398,9 @@ const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
     m->clients = g->clients.open;
     m->clients_max = g->clients.limits.clients_max;
     m->sessions = g->relay.sessions;
-    m->link_ready = uplink_ready(&g->uplink);
+    m->link_ready = fleet_ready(&g->fleet);
     m->sends_batched = stream_batched(g->loop);
-    m->link_queue_bytes = g->uplink.conn ? stream_queued(g->uplink.conn) : 0;
+    m->link_queue_bytes = fleet_queued(&g->fleet);
     m->reading_paused = g->clients.paused;
     return m;
 }

@@ -1,4 +1,4 @@
-/* gateway/relay.h: between clients and the link: sessions and routes.
+/* gateway/relay.h: between clients and the links: sessions and routes.
  * The only one that knows both. A session is opened at a client's first request, so that a
  * connection which only pings costs the world nothing. Of a body it reads cmd, and only to learn
  * who has been logged in. May touch: common, proto/link, clients, uplink. Never: sockets, payloads.
@@ -6,13 +6,17 @@
  *   session = generation << 32 | slot      the slot finds the client, the generation says whether
  *                                          it is still the one that was meant
  *
+ * There is a link to each world, and a session belongs to one of them: to the one that had fewest
+ * when it was opened, until that world redirects it. What another world says of it is stale.
+ *
  * Of each session it keeps the world's last note, whose meaning is the world's. When a link that
  * was lost is there again, those with a note are bound to the world with it, some at a time, and
  * each at its first request at the latest.
  *
  * On trouble: a frame for a session that is not there is counted and dropped; the world is told to
- * forget it. A lost world is told to every client (13); one whom the world that came back does not
- * keep is told to log in again (4).
+ * forget it. A lost world is told to those who had a session there, and to every client where none
+ * is left (13); they are bound at another world, or when one is there again, and who is not kept is
+ * told to log in again (4). Who is redirected to a world that is away is bound like that too.
  */
 #pragma once
 
@@ -23,6 +27,20 @@
  * than it has time for. */
 #define RELAY_BINDS_AT_ONCE 500
 
+/* Worlds that one gateway knows at one time. */
+#define RELAY_LINKS_MAX 64
+
+struct relay;
+
+/* What an uplink of the relay's has as its user's argument. */
+struct relay_link {
+    struct relay *relay;
+    struct uplink *uplink; /* borrowed; NULL: this place is free */
+    uint32_t sessions;     /* open here */
+    bool ready;            /* takes frames */
+    bool pressed;          /* its queue is full: its clients are not read */
+};
+
 struct relay_note {
     uint8_t n; /* 0: none */
     uint8_t bytes[LINK_NOTE_MAX];
@@ -30,14 +48,16 @@ struct relay_note {
 
 struct relay {
     struct clients *clients; /* borrowed */
-    struct uplink *uplink;   /* borrowed */
+    struct relay_link links[RELAY_LINKS_MAX];
+    uint32_t n_links; /* places that were ever used */
     struct gateway_metrics *metrics;
     uint32_t *gen;            /* [clients->slots.cap] the last generation that was given, by slot */
     struct relay_note *notes; /* [clients->slots.cap] by slot */
+    uint8_t *at;              /* [clients->slots.cap] where a slot's session is, if it has one */
     uint32_t bind_at;         /* slots from here on may have to be bound; UINT32_MAX: none */
     uint8_t *scratch;         /* [scratch_cap] frames on their way to the link */
     size_t scratch_cap;
-    uint32_t sessions; /* open on the link */
+    uint32_t sessions; /* open on all links */
 
     /* Bodies for one client that came one behind the other: they go out in one call. They lie in
      * the link's buffer, so that is settled before the uplink's call returns. */
@@ -46,14 +66,19 @@ struct relay {
     uint32_t n_run;
 };
 
-/* Borrows all three. Makes itself the clients' world. E_NOMEM. */
-int relay_init(struct relay *r, struct clients *clients, struct uplink *uplink,
+/* Borrows both. Makes itself the clients' world; there is no link yet. E_NOMEM. */
+int relay_init(struct relay *r, struct clients *clients,
                struct gateway_metrics *metrics) MUST_CHECK;
+/* One more link, whose uplink has `out` as its user's argument, before its first step. Borrows it.
+ * 0, or E_FULL. */
+int relay_link_add(struct relay *r, struct uplink *u, struct relay_link **out) MUST_CHECK;
+/* It is no more; it was lost, or never ready. */
+void relay_link_drop(struct relay_link *l);
 void relay_fini(struct relay *r);
 /* Time has passed: bind some more. Called every 100 ms or so. */
 void relay_step(struct relay *r);
 
-/* What an uplink tells a relay; the argument is the struct relay. */
+/* What an uplink tells a relay; the argument is its struct relay_link. */
 extern const struct uplink_user relay_uplink_user;
 
 /* Does this body say cmd `cmd`? Nothing else of it is looked at. */

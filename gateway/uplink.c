@@ -221,6 +221,7 @@ static const char *uplink_take(struct uplink *u, struct span body)
     case LINK_DATA_MANY:
     case LINK_CLOSE:
     case LINK_NOTE:
+    case LINK_REDIRECT:
         u->user->frame(u->user_arg, &f);
         return NULL;
     case LINK_PING:
@@ -233,7 +234,6 @@ static const char *uplink_take(struct uplink *u, struct span body)
     case LINK_CONGESTION:
     case LINK_DRAIN:
     case LINK_BIND:
-    case LINK_REDIRECT:
     case LINK_LEFT:
     case LINK_ATTACH:
     case LINK_PROOF:

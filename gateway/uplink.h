@@ -54,7 +54,7 @@ struct uplink_user {
     void (*ready)(void *arg);
     /* A link that was ready is gone. */
     void (*lost)(void *arg, const char *reason);
-    /* Data, data many, close, note. The bodies are borrowed until `settle`. */
+    /* Data, data many, close, note, redirect. The bodies are borrowed until `settle`. */
     void (*frame)(void *arg, const struct link_frame *f);
     /* No more frames for now: what it was told of stays valid until this returns, unless `lost`
      * comes first. Four readable bytes and more stand in front of each body. */

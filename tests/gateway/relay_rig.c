@@ -23,19 +23,22 @@ static const struct uplink_ops OPS = {.dial = on_dial, .dial_cancel = on_cancel}
 
 void relay_rig_setup(void)
 {
+    struct relay_link *link;
+
     memset(&relay_rig, 0, sizeof(relay_rig));
     fake_crowd_defaults(&relay_rig.f);
     relay_rig.f.all.limits.rate = (struct rate_limit){0};
     fake_crowd_init(&relay_rig.f);
     relay_rig.f.all.world_up = false;
-    cr_assert_eq(relay_init(&relay_rig.r, &relay_rig.f.all, &relay_rig.u, &relay_rig.f.metrics), 0);
+    cr_assert_eq(relay_init(&relay_rig.r, &relay_rig.f.all, &relay_rig.f.metrics), 0);
+    cr_assert_eq(relay_link_add(&relay_rig.r, &relay_rig.u, &link), 0);
     relay_rig.u.upstream = "world";
     relay_rig.u.id = span_text("gw");
     relay_rig.u.silence_ns = 3 * CLOCK_NS_PER_S;
     relay_rig.u.conn_ops = &fake_conn_ops;
     relay_rig.u.ops = &OPS;
     relay_rig.u.user = &relay_uplink_user;
-    relay_rig.u.user_arg = &relay_rig.r;
+    relay_rig.u.user_arg = link;
     relay_rig.u.metrics = &relay_rig.f.metrics;
     uplink_init(&relay_rig.u, 1);
 }

@@ -45,18 +45,21 @@ static void world_up(void)
 
 static void setup(void)
 {
+    struct relay_link *link;
+
     memset(&t, 0, sizeof(t));
     fake_crowd_defaults(&t.f);
     t.f.all.limits.idle_ms = t.f.all.limits.login_ms = 0;
     fake_crowd_init(&t.f);
     t.f.all.world_up = false;
-    cr_assert_eq(relay_init(&t.r, &t.f.all, &t.u, &t.f.metrics), 0);
+    cr_assert_eq(relay_init(&t.r, &t.f.all, &t.f.metrics), 0);
+    cr_assert_eq(relay_link_add(&t.r, &t.u, &link), 0);
     t.u.upstream = "world";
     t.u.id = span_text("gw");
     t.u.conn_ops = &fake_conn_ops;
     t.u.ops = &OPS;
     t.u.user = &relay_uplink_user;
-    t.u.user_arg = &t.r;
+    t.u.user_arg = link;
     t.u.metrics = &t.f.metrics;
     uplink_init(&t.u, 1);
     world_up();

@@ -1,0 +1,187 @@
+/* gateway/fleet.c: see the header. */
+#include "gateway/fleet.h"
+
+#include "common/err.h"
+#include "common/rng.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fleet_link {
+    struct fleet *fleet;
+    char upstream[NET_TEXT_MAX];
+    struct uplink uplink;
+    struct relay_link *relay;
+    struct net_dialer *dialer; /* NULL: not dialling */
+    bool leaving;
+};
+
+static void fleet_dialed(void *arg, int fd, int err)
+{
+    struct fleet_link *l = arg;
+    struct stream *s;
+
+    net_dialer_destroy(l->dialer);
+    l->dialer = NULL;
+    if (fd < 0) {
+        const char *why = strerrordesc_np(err);
+        uplink_failed(&l->uplink, why ? why : "cannot be reached");
+        return;
+    }
+    const int r =
+        stream_create(l->fleet->loop, fd, l->fleet->limits, &uplink_stream_ops, &l->uplink, &s);
+    if (r != 0)
+        uplink_failed(&l->uplink, err_text(r));
+    else
+        uplink_connected(&l->uplink, s);
+}
+
+static int fleet_dial(void *arg)
+{
+    struct fleet_link *l = arg;
+    return net_dial(l->fleet->loop, l->upstream, UPLINK_DIAL_TIMEOUT_NS, fleet_dialed, l,
+                    &l->dialer);
+}
+
+static void fleet_dial_cancel(void *arg)
+{
+    struct fleet_link *l = arg;
+    net_dialer_destroy(l->dialer);
+    l->dialer = NULL;
+}
+
+static const struct uplink_ops fleet_uplink_ops = {
+    .dial = fleet_dial,
+    .dial_cancel = fleet_dial_cancel,
+    .secret = rng_secret,
+};
+
+static struct fleet_link *fleet_find(const struct fleet *f, const char *addr)
+{
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (strcmp(f->links[i]->upstream, addr) == 0)
+            return f->links[i];
+    }
+    return NULL;
+}
+
+int fleet_add(struct fleet *f, const char *addr)
+{
+    struct fleet_link *l = fleet_find(f, addr);
+    uint64_t seed;
+
+    if (l) {
+        l->leaving = false;
+        return 0;
+    }
+    if (f->n == FLEET_MAX)
+        return E_FULL;
+    l = calloc(1, sizeof(*l));
+    if (!l)
+        return E_NOMEM;
+    const int r = relay_link_add(f->relay, &l->uplink, &l->relay);
+    if (r != 0) {
+        free(l);
+        return r;
+    }
+    l->fleet = f;
+    snprintf(l->upstream, sizeof(l->upstream), "%s", addr);
+    l->uplink.upstream = l->upstream;
+    l->uplink.id = f->id;
+    l->uplink.keys = f->keys;
+    l->uplink.silence_ns = f->silence_ns;
+    l->uplink.conn_ops = &conn_stream;
+    l->uplink.ops = &fleet_uplink_ops;
+    l->uplink.ops_arg = l;
+    l->uplink.user = &relay_uplink_user;
+    l->uplink.user_arg = l->relay;
+    l->uplink.metrics = f->metrics;
+    rng_secret(&seed, sizeof(seed));
+    uplink_init(&l->uplink, seed);
+    f->links[f->n++] = l;
+    return 0;
+}
+
+void fleet_remove(struct fleet *f, const char *addr)
+{
+    struct fleet_link *l = fleet_find(f, addr);
+
+    if (l)
+        l->leaving = true;
+}
+
+/* The last one takes its place. */
+static void fleet_free(struct fleet *f, uint32_t i)
+{
+    struct fleet_link *l = f->links[i];
+
+    uplink_fini(&l->uplink);
+    relay_link_drop(l->relay);
+    free(l);
+    f->links[i] = f->links[--f->n];
+}
+
+void fleet_step(struct fleet *f, struct mono now)
+{
+    for (uint32_t i = f->n; i > 0; i--) {
+        struct fleet_link *l = f->links[i - 1];
+
+        if (l->leaving && (l->uplink.state == UPLINK_IDLE || l->uplink.state == UPLINK_DIALLING))
+            fleet_free(f, i - 1);
+        else
+            uplink_step(&l->uplink, now);
+    }
+}
+
+uint32_t fleet_ready_count(const struct fleet *f)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->n; i++)
+        n += uplink_ready(&f->links[i]->uplink);
+    return n;
+}
+
+bool fleet_ready(const struct fleet *f)
+{
+    return fleet_ready_count(f) > 0;
+}
+
+uint64_t fleet_queued(const struct fleet *f)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < f->n; i++) {
+        const struct uplink *u = &f->links[i]->uplink;
+        bytes += u->conn ? stream_queued(u->conn) : 0;
+    }
+    return bytes;
+}
+
+void fleet_finish(struct fleet *f, int64_t linger_ns)
+{
+    if (f->finishing)
+        return;
+    f->finishing = true;
+    for (uint32_t i = 0; i < f->n; i++)
+        uplink_finish(&f->links[i]->uplink, linger_ns);
+}
+
+bool fleet_over(const struct fleet *f)
+{
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (!uplink_over(&f->links[i]->uplink))
+            return false;
+    }
+    return f->finishing;
+}
+
+void fleet_fini(struct fleet *f)
+{
+    for (uint32_t i = 0; i < f->n; i++) {
+        uplink_fini(&f->links[i]->uplink);
+        free(f->links[i]);
+    }
+    f->n = 0;
+}

@@ -1,0 +1,46 @@
+/* gateway/fleet.h: the links to all worlds that this gateway knows: dialled, watched, let go.
+ * Puts sockets under uplinks and hands each to the relay. May touch: common, common/io, relay,
+ * uplink. Never: clients, bodies. On trouble: each link is by itself; what ends one leaves the
+ * others alone.
+ */
+#pragma once
+
+#include "common/io/loop.h"
+#include "common/io/net.h"
+#include "gateway/relay.h"
+
+#define FLEET_MAX RELAY_LINKS_MAX /* worlds at one time */
+
+struct fleet_link;
+
+struct fleet {
+    /* Filled in by the owner; borrowed. */
+    struct loop *loop;
+    struct relay *relay;
+    struct gateway_metrics *metrics;
+    const struct stream_limits *limits;
+    struct span id;    /* of this gateway */
+    struct keys *keys; /* NULL: none */
+    int64_t silence_ns;
+
+    struct fleet_link *links[FLEET_MAX];
+    uint32_t n;
+    bool finishing;
+};
+
+/* A world at this address; dialled at the next step. Again is fine, and takes back fleet_remove. 0;
+ * E_FULL; E_NOMEM. */
+int fleet_add(struct fleet *f, const char *addr) MUST_CHECK;
+/* No world is there any more: it is not dialled again once its link ends. */
+void fleet_remove(struct fleet *f, const char *addr);
+void fleet_step(struct fleet *f, struct mono now);
+/* Is one of them there? */
+bool fleet_ready(const struct fleet *f);
+uint32_t fleet_ready_count(const struct fleet *f);
+/* Bytes that wait for worlds. */
+uint64_t fleet_queued(const struct fleet *f);
+/* End all politely; fleet_over tells when that is done. Again is fine. */
+void fleet_finish(struct fleet *f, int64_t linger_ns);
+bool fleet_over(const struct fleet *f);
+/* Ends all at once. All zero is fine. */
+void fleet_fini(struct fleet *f);
