@@ -7,7 +7,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -16,8 +15,7 @@
 
 #define PAGE_MAX (256u << 10)
 
-/* "admin on ADDR" of its log, from the start that is running now. */
-static struct sockaddr_in admin_of(const struct process *p)
+struct sockaddr_in probe_admin(const struct process *p)
 {
     static const char mark[] = "admin on ";
     struct mono deadline = process_deadline(PROCESS_PATIENCE_MS);
@@ -46,7 +44,7 @@ static struct sockaddr_in admin_of(const struct process *p)
 static const char *ask(const struct process *p, const char *request)
 {
     static char page[PAGE_MAX];
-    struct sockaddr_in in = admin_of(p);
+    struct sockaddr_in in = probe_admin(p);
     struct timeval patience = {.tv_sec = PROCESS_PATIENCE_MS / 1000};
     size_t n = 0;
     ssize_t got;

@@ -6,6 +6,8 @@
 
 #include "tests/process.h"
 
+#include <netinet/in.h>
+
 #define PROBE_ADMIN "-admin", process_any_port()
 
 /* The value of one series as /metrics writes it, "name" or "name{label="value"}". */
@@ -18,6 +20,8 @@ void probe_await_most(const struct process *p, const char *series, uint64_t most
 
 /* Processor time it took so far, in both modes, milliseconds. */
 uint64_t probe_cpu_ms(const struct process *p);
+/* "admin on ADDR" of its log, from the start that is running now. */
+struct sockaddr_in probe_admin(const struct process *p);
 /* The whole answer to a GET at the operators' address; lives until the next call. */
 const char *probe_get(const struct process *p, const char *path);
 /* The whole answer to a POST at the operators' address; lives until the next call. */
