@@ -39,6 +39,7 @@ web|fonts-dejavu-core|their letters, on a machine without a screen
 lint|clang-format|the form of the code
 lint|cppcheck|static checks
 lint|mypy|the types of the Python client
+lint|prometheus|promtool, for the alert rules
 lint|clang|a second opinion on warnings, and libFuzzer
 END
 }
@@ -85,6 +86,7 @@ thing_is_there() {
         nats-server) command -v nats-server >/dev/null ;;
         libhttp-parser-dev) [ -e /usr/include/http_parser.h ] ;;
         libwslay-dev) [ -e /usr/include/wslay/wslay.h ] ;;
+        prometheus) command -v promtool >/dev/null ;;
         python3) command -v python3 >/dev/null ;;
         nodejs) command -v node >/dev/null ;;
         npm) command -v npm >/dev/null ;;

@@ -56,14 +56,16 @@ class Process:
 class Pair:
     """with Pair() as pair: a world and a gateway; more gateways by `gateway`."""
 
-    def __init__(self, *world_flags, web=False):
-        self.world_flags, self.web = world_flags, web
+    def __init__(self, *world_flags, web=False, gateway=()):
+        self.world_flags, self.gateway_flags = world_flags, list(gateway)
+        if web:
+            self.gateway_flags.append("-ws-listen=127.0.0.1:0")
         self.processes = []
 
     def __enter__(self):
         self.world = self._start("-role=world", "-listen=127.0.0.1:0", *self.world_flags)
         self.upstream = self.world.address()
-        self.first = self.gateway(*(["-ws-listen=127.0.0.1:0"] if self.web else []))
+        self.first = self.gateway(*self.gateway_flags)
         return self
 
     def _start(self, *args):
