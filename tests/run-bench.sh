@@ -103,6 +103,9 @@ for kind in none asleep awake; do
     check "npc: has a row for $kind" row npc $kind tick_us
 done
 
+check "map: does well" bench 0 map -n 500 -ticks 40 -json
+check "map: has a row" row map aegis copy_us '"frame_bytes":9[0-9]*'
+
 # rival BENCH PROGRAM FIELD ARGS...: measured where it is installed, else left out with a word.
 rival() {
     name=$1 program=$2 field=$3

@@ -119,6 +119,7 @@ static const struct {
     {"memory", bench_memory, "what a world keeps for each entity with its session"},
     {"sight", bench_sight, "who sees whom, beside other programs and the least that could"},
     {"codec", bench_codec, "hot frames written and read, beside msgpack-c alone"},
+    {"map", bench_map, "what a live map costs a tick: its copy, its frame"},
 };
 
 /* Those with flags of their own. */
@@ -214,7 +215,7 @@ static int run_all(void)
         {bench_tick, 1000, 10, "uniform", 60},    {bench_tick, 10000, 10, "uniform", 60},
         {bench_tick, 10000, 50, "uniform", 60},   {bench_tick, 10000, 200, "uniform", 60},
         {bench_tick, 10000, 50, "hotspot", 60},   {bench_tick, 1000, 50, "mass", 60},
-        {bench_codec, 1, 50, "uniform", 1},
+        {bench_codec, 1, 50, "uniform", 1},       {bench_map, 5000, 50, "uniform", 60},
     };
     int status = 0;
 

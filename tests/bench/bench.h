@@ -26,7 +26,7 @@ struct bench_args {
 /* Returns the exit status. */
 typedef int bench_fn(const struct bench_args *a);
 
-bench_fn bench_tick, bench_sight, bench_memory, bench_wire, bench_codec;
+bench_fn bench_tick, bench_sight, bench_memory, bench_wire, bench_codec, bench_map;
 
 /* Parse a benchmark's flags by its table. True: run it, and opts_destroy(*o) afterwards; false: all
  * is said, and `*status` is the exit status. */
