@@ -313,6 +313,18 @@ static void client_batch_flush(struct client *c, struct client_batch *b)
     b->bytes = 0;
 }
 
+/* It asks too often. */
+static void client_refuse_rate(struct client *c, const struct walk_head *head, uint32_t now_ms,
+                               struct client_batch *b)
+{
+    if (rate_refused(&c->refusals, now_ms)) {
+        client_batch_flush(c, b);
+        client_part(c, PE_RATE_LIMITED, CLIENT_END_RATE);
+    } else {
+        client_send_error(c, PE_RATE_LIMITED, head->seq, head->cmd);
+    }
+}
+
 /* One whole body. The order of the checks is the contract's: 1, 12, Ping, 13. */
 static void client_body(struct client *c, struct span body, uint32_t now_ms, struct client_batch *b)
 {
@@ -326,12 +338,12 @@ static void client_body(struct client *c, struct span body, uint32_t now_ms, str
     }
     if (!rate_take(&c->rate, &all->limits.rate, now_ms)) {
         all->metrics->refused_rate++;
-        if (rate_refused(&c->refusals, now_ms)) {
-            client_batch_flush(c, b);
-            client_part(c, PE_RATE_LIMITED, CLIENT_END_RATE);
-        } else {
-            client_send_error(c, PE_RATE_LIMITED, head.seq, head.cmd);
-        }
+        client_refuse_rate(c, &head, now_ms, b);
+        return;
+    }
+    if (head.cmd == CMD_LOGIN_REQ && !clients_may_login(all, c, now_ms)) {
+        all->metrics->refused_logins++;
+        client_refuse_rate(c, &head, now_ms, b);
         return;
     }
     if (head.cmd == CMD_PING_REQ) {

@@ -80,7 +80,11 @@ int clients_init(struct clients *all)
     all->scratch = malloc(all->scratch_cap);
     all->by_slot = calloc(cap, sizeof(struct client *));
     all->parts = all->ws ? calloc(cap, sizeof(*all->parts)) : NULL;
-    int r = all->scratch && all->by_slot && (all->parts || !all->ws) ? 0 : E_NOMEM;
+    all->address = all->addresses ? malloc(cap * sizeof(*all->address)) : NULL;
+    int r = all->scratch && all->by_slot && (all->parts || !all->ws) &&
+                    (all->address || !all->addresses)
+                ? 0
+                : E_NOMEM;
     if (r == 0)
         r = slots_init(&all->slots, cap);
     if (r == 0)
@@ -90,6 +94,25 @@ int clients_init(struct clients *all)
     if (r != 0)
         clients_fini(all);
     return r;
+}
+
+static void clients_leave_address(struct clients *all, uint32_t slot)
+{
+    if (!all->address)
+        return;
+    addresses_leave(all->addresses, all->address[slot], all->ops->now_ms(all->ops_arg));
+    all->address[slot] = ADDRESSES_NONE;
+}
+
+void clients_came_from(struct clients *all, const struct client *c, uint32_t address)
+{
+    if (all->address)
+        all->address[c->slot] = address;
+}
+
+bool clients_may_login(struct clients *all, const struct client *c, uint32_t now_ms)
+{
+    return !all->address || addresses_login(all->addresses, all->address[c->slot], now_ms);
 }
 
 void clients_fini(struct clients *all)
@@ -102,6 +125,7 @@ void clients_fini(struct clients *all)
             all->conn->destroy(c->conn);
         if (all->parts)
             free(all->parts[slot]);
+        clients_leave_address(all, slot);
         free(c);
         atomic_fetch_sub_explicit(&all->total->live, 1, memory_order_relaxed);
     }
@@ -110,6 +134,8 @@ void clients_fini(struct clients *all)
     free(all->by_slot);
     free(all->scratch);
     free(all->parts);
+    free(all->address);
+    all->address = NULL;
     all->parts = NULL;
     all->by_slot = NULL;
     all->scratch = NULL;
@@ -139,6 +165,8 @@ int clients_add(struct clients *all, const char *peer, struct client **out)
     c->state = CLIENT_NEW;
     memcpy(c->peer, peer, peer_bytes);
     all->by_slot[slot] = c;
+    if (all->address)
+        all->address[slot] = ADDRESSES_NONE;
     *out = c;
     return 0;
 }
@@ -153,6 +181,7 @@ static void clients_free(struct clients *all, struct client *c)
         free(all->parts[slot]);
         all->parts[slot] = NULL;
     }
+    clients_leave_address(all, slot);
     slots_give(&all->slots, slot, all->slots.gen[slot]);
     clients_release(all);
     free(c);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/slots.h"
+#include "gateway/addresses.h"
 #include "gateway/client.h"
 #include "gateway/conn.h"
 #include "gateway/drains.h"
@@ -66,12 +67,14 @@ struct clients {
     const struct clients_world *world;
     void *world_arg;
     struct gateway_metrics *metrics;
+    struct addresses *addresses; /* NULL: none is watched */
     struct clients_total *total; /* NULL before clients_init: `own` */
     struct clients_total own;
 
     struct slots slots;
     struct client **by_slot;       /* [slots.cap] owned */
     struct transport_part **parts; /* [slots.cap] owned; NULL where `ws` is */
+    uint32_t *address;             /* [slots.cap] owned, of `addresses`; NULL where that is */
     struct wheel wheel;
     struct drains drains;
     uint8_t *scratch; /* [scratch_cap] a body that we write ourselves */
@@ -106,6 +109,10 @@ void clients_fini(struct clients *all);
 /* Room for a connection from `peer` (text, copied). 0; E_FULL; E_NOMEM. client_start or
  * clients_drop follows. */
 int clients_add(struct clients *all, const char *peer, struct client **out) MUST_CHECK;
+/* It came from there, where addresses are watched: `address` is given up with it. */
+void clients_came_from(struct clients *all, const struct client *c, uint32_t address);
+/* May it log in now, as far as its address goes? */
+bool clients_may_login(struct clients *all, const struct client *c, uint32_t now_ms);
 /* Take back a client that never started. */
 void clients_drop(struct clients *all, struct client *c);
 

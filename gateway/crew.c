@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/keys.h"
 #include "common/log.h"
+#include "common/rng.h"
 #include "gateway/clients.h"
 #include "gateway/web_files.h"
 
@@ -45,8 +46,9 @@ struct crew {
     uint32_t n;
     struct loop_bell *home; /* one more is over */
     struct clients_total total;
-    struct web_files *web; /* NULL: no -ws-listen */
-    struct keys keys;      /* all zero: no -link-key */
+    struct web_files *web;       /* NULL: no -ws-listen */
+    struct addresses *addresses; /* NULL: none is watched */
+    struct keys keys;            /* all zero: no -link-key */
     struct gateway_metrics sum;
     bool draining;
 };
@@ -194,6 +196,9 @@ const struct gateway_metrics *crew_metrics(struct crew *c)
         gateway_metrics_merge(&c->sum, &gate->metrics);
         pthread_mutex_unlock(&gate->lock);
     }
+    const struct addresses_sum addresses = addresses_summed(c->addresses);
+    c->sum.addresses = addresses.known;
+    c->sum.addresses_forgotten = addresses.forgotten;
     return &c->sum;
 }
 
@@ -210,6 +215,7 @@ static int crew_add(struct crew *c, const struct gateway_config *config, char *w
         .listen = first ? NULL : crew_addr(c),
         .ws_listen = first ? NULL : crew_ws_addr(c),
         .web = c->web,
+        .addresses = c->addresses,
         .keys = c->keys.path ? &c->keys : NULL,
         .total = &c->total,
         .stepped = first ? NULL : crew_on_step,
@@ -277,6 +283,24 @@ static int crew_read_files(struct crew *c, const struct gateway_config *config, 
     return r;
 }
 
+static int crew_watch(struct crew *c, const struct gateway_config *config, char *why,
+                      size_t why_cap)
+{
+    const struct addresses_limits limits = {
+        .most = (uint32_t)config->max_addresses,
+        .connections = (uint32_t)config->max_per_address,
+        .connects = (uint32_t)config->connect_rate_address,
+        .logins = (uint32_t)config->login_rate_address,
+    };
+    uint64_t seed;
+
+    rng_secret(&seed, sizeof(seed));
+    const int r = addresses_create(&limits, seed, &c->addresses);
+    if (r != 0)
+        snprintf(why, why_cap, "-max-addresses: %s", err_text(r));
+    return r;
+}
+
 int crew_create(struct loop *loop, const struct gateway_config *config, struct crew **out,
                 char *why, size_t why_cap)
 {
@@ -293,6 +317,8 @@ int crew_create(struct loop *loop, const struct gateway_config *config, struct c
         snprintf(why, why_cap, "%s", err_text(r));
     else
         r = crew_read_files(c, config, why, why_cap);
+    if (r == 0)
+        r = crew_watch(c, config, why, why_cap);
     for (uint64_t i = 0; i < config->threads && r == 0; i++)
         r = crew_add(c, config, why, why_cap);
     if (r != 0) {
@@ -350,6 +376,7 @@ void crew_destroy(struct crew *c)
     }
     loop_bell_destroy(c->home);
     web_files_destroy(c->web);
+    addresses_destroy(c->addresses);
     keys_fini(&c->keys);
     free(c->gates);
     free(c);

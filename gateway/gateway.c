@@ -128,6 +128,8 @@ static void gateway_step(void *arg)
 
     fleet_step(&g->fleet, g->awake);
     clients_step(&g->clients, passed_ms);
+    if (g->place.index == 0)
+        addresses_step(g->place.addresses, gateway_now_ms(g));
     relay_step(&g->relay);
     if (g->draining)
         gateway_drain_step(g);
@@ -242,6 +244,7 @@ static int gateway_init_parts(struct gateway *g)
     all->ops_arg = g;
     all->metrics = &g->metrics;
     all->total = g->place.total;
+    all->addresses = g->place.addresses;
     int r = g->place.web ? transport_ws_reader(all->limits.frame_max, &all->ws) : 0;
     if (r == 0)
         r = clients_init(all);

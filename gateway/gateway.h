@@ -10,6 +10,7 @@
 #include "gateway/gateway_opts.h"
 
 struct gateway;
+struct addresses;
 struct clients_total;
 struct keys;
 struct web_files;
@@ -20,6 +21,7 @@ struct gateway_place {
     const char *listen;          /* where the first one listens; NULL: this is it. Borrowed */
     const char *ws_listen;       /* the same for WebSocket */
     struct clients_total *total; /* what all have together; NULL: count is 1. Borrowed */
+    struct addresses *addresses; /* what is so of them, of all together; NULL: none is watched */
     const struct web_files *web; /* what is served; NULL: no -ws-listen. Borrowed */
     struct keys *keys;           /* of the link to the world; NULL: none. Borrowed */
     void (*stepped)(void *arg);  /* called every 100 ms, in this gateway's thread; NULL: not */

@@ -26,6 +26,7 @@
 #define QUEUE_MIN     1024
 #define LINK_SOFT_MIN 65536
 #define THREADS_MAX   64
+#define ADDRESSES_MAX 16777216.0
 
 #define GATEWAY_WS_ORIGINS "self"
 
@@ -61,6 +62,18 @@ const struct opt gateway_opts[] = {
      .unit = "",
      .help = "addresses of proxies, ADDR or ADDR/BITS between commas, whose connections begin with "
              "a PROXY header of version 2 that says who comes"},
+    {.name = "max-per-address", .type = OPT_UINT, .offset = FIELD(max_per_address), .def = "0",
+     .unit = "", .min = 1, .max = CLIENTS_MAX, .zero_off = true,
+     .help = "connections of one address at once, of IPv6 of one /64; one more is closed"},
+    {.name = "connect-rate-address", .type = OPT_UINT, .offset = FIELD(connect_rate_address),
+     .def = "0", .unit = "", .min = 1, .max = RATE_MAX, .zero_off = true,
+     .help = "new connections a second of one address, twice as many at once; more are closed"},
+    {.name = "login-rate-address", .type = OPT_UINT, .offset = FIELD(login_rate_address),
+     .def = "0", .unit = "", .min = 1, .max = RATE_MAX, .zero_off = true,
+     .help = "LoginReqs a minute of one address, as many at once; more are refused with 12"},
+    {.name = "max-addresses", .type = OPT_UINT, .offset = FIELD(max_addresses), .def = "65536",
+     .unit = "", .min = 16, .max = ADDRESSES_MAX,
+     .help = "addresses watched at once, 120 bytes each where one of the three above is on"},
     {.name = "max-clients", .type = OPT_UINT, .offset = FIELD(max_clients), .def = "10000",
      .unit = "", .min = 1, .max = CLIENTS_MAX, .zero_off = true,
      .help = "clients at once; one more gets Bye 13"},

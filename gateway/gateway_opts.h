@@ -18,6 +18,10 @@ struct gateway_config {
     const char *proxy_protocol; /* ranges; "": nobody is a proxy */
     int64_t link_timeout_ns;
 
+    uint64_t max_per_address;      /* connections; 0: off */
+    uint64_t connect_rate_address; /* a second; 0: off */
+    uint64_t login_rate_address;   /* a minute; 0: off */
+    uint64_t max_addresses;
     uint64_t max_clients;    /* 0: as many as there are descriptors */
     uint64_t max_frame;      /* bytes of a body; 0: PROTO_BATCH_MAX */
     uint64_t rate;           /* requests a second; 0: off */

@@ -8,6 +8,34 @@
 #include <string.h>
 #include <unistd.h>
 
+/* False: its address has too many already, or comes too often. Those of whom nobody knows where
+ * they come from, as a proxy itself, are not watched. */
+static bool listener_lets(struct listener *l, const char *peer, bool itself, uint32_t *address)
+{
+    static const char *const reasons[] = {
+        [ADDRESSES_MANY] = "address_many",
+        [ADDRESSES_FAST] = "address_fast",
+        [ADDRESSES_FULL] = "address_full",
+    };
+    struct clients *all = l->clients;
+    struct gateway_metrics *m = all->metrics;
+    struct host from;
+
+    *address = ADDRESSES_NONE;
+    if (!all->addresses || itself || host_read(peer, &from) != 0)
+        return true;
+    const enum addresses_verdict v =
+        addresses_enter(all->addresses, &from, all->ops->now_ms(all->ops_arg), address);
+    if (v == ADDRESSES_IN)
+        return true;
+    uint64_t *metric = v == ADDRESSES_MANY   ? &m->refused_address_many
+                       : v == ADDRESSES_FAST ? &m->refused_address_fast
+                                             : &m->refused_address_full;
+    (*metric)++;
+    log_often(LOG_WARN, "client refused reason=%s peer=%s", reasons[v], peer);
+    return false;
+}
+
 /* Of whoever it is that comes. */
 void listener_admit(void *arg, int fd, const char *peer, bool itself)
 {
@@ -15,15 +43,21 @@ void listener_admit(void *arg, int fd, const char *peer, bool itself)
     struct clients *all = l->clients;
     struct client *c;
     struct stream *s;
+    uint32_t address;
 
-    (void)itself;
+    if (!listener_lets(l, peer, itself, &address)) {
+        close(fd);
+        return;
+    }
     int r = clients_add(all, peer, &c);
     if (r != 0) {
+        addresses_leave(all->addresses, address, all->ops->now_ms(all->ops_arg));
         close(fd);
         all->metrics->refused_busy++;
         log_often(LOG_WARN, "client refused reason=busy error=\"%s\" peer=%s", err_text(r), peer);
         return;
     }
+    clients_came_from(all, c, address);
     if (l->visitors) {
         visitors_take(l->visitors, c, fd);
         return;

@@ -42,6 +42,7 @@ Test(e2e_proxy_head, who_the_header_names_is_the_peer_in_the_logs_of_both)
     struct raw_client a, b;
     uint8_t bytes[1024];
 
+    pair_await_link(pair.gateway, 2);
     raw_connect(&a, pair.gateway->addr);
     const size_t n = raw_bytes(FOUR, bytes, sizeof(bytes));
     for (size_t i = 0; i < n; i++)
