@@ -159,6 +159,7 @@ function whyNot(error, token) {
 function end(which, text, token = false) {
   if (stay !== which) return;
   stay = null;
+  stale = true;
   which.session.end();
   notice.release();
   chat.clear();
@@ -177,19 +178,28 @@ async function leave() {
 const emptyGround = new Ground("");
 const emptyPeople = new People();
 let before = performance.now();
+let stale = true; // at the door nothing moves: one picture is enough
 
 function frame(now) {
   const dt = Math.min(now - before, FRAME_MAX_MS) / 1000;
   before = now;
+  requestAnimationFrame(frame);
   stay?.step(now, dt);
+  if (!stay && !stale) return;
+  stale = false;
   const { ground, people, radius, steer } = stay ?? { ground: emptyGround, people: emptyPeople, radius: 0 };
   painter.draw({ ground, people, radius, goal: steer?.goal ?? null, now, dt, still: still.matches });
-  requestAnimationFrame(frame);
+}
+
+function fit() {
+  painter.resize();
+  stale = true;
 }
 
 function dress() {
   camera.still = still.matches;
   painter.dress();
+  stale = true;
 }
 
 door.onjoin = join;
@@ -202,8 +212,8 @@ document.getElementById("leave").addEventListener("click", leave);
 document.getElementById("zoom-in").addEventListener("click", () => camera.magnify(1.25));
 document.getElementById("zoom-out").addEventListener("click", () => camera.magnify(0.8));
 for (const query of [still, dark]) query.addEventListener("change", dress);
-new ResizeObserver(() => painter.resize()).observe(canvas);
-addEventListener("resize", () => painter.resize());
+new ResizeObserver(fit).observe(canvas);
+addEventListener("resize", fit);
 
 globalThis.aegis = {
   get client() {
@@ -216,12 +226,16 @@ globalThis.aegis = {
   },
   /** Where a place of the scene is on the page, in pixels. */
   toScreen: (x, y) => camera.toScreen(x, y),
+  /** "stand", "walk" or "led", and where we are led to. */
   get mode() {
     return stay?.steer.mode;
+  },
+  get goal() {
+    return stay?.steer.goal ?? null;
   },
 };
 
 dress();
-painter.resize();
+fit();
 door.open();
 requestAnimationFrame(frame);

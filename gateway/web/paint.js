@@ -7,6 +7,7 @@ const TOKEN = 0.42; // units: the radius of somebody
 const TOKEN_MIN = 5; // pixels
 const TOKEN_MAX = 20;
 const NAMES_MAX = 90; // shown at once, the nearest
+const SAID_MAX = 12; // bubbles shown at once, the nearest
 const NAME_FADE_S = 0.18;
 const SCREEN_SCALE_MAX = 2; // pixels of the screen for one of the page: more costs and is not seen
 const LINES = [1, 4, 16, 64]; // units between the lines of plain ground
@@ -296,7 +297,8 @@ export class Painter {
     const order = shown.map((person) => ({ person, rank: this.#rank(person, self) })).sort((a, b) => a.rank - b.rank);
     const most = still ? 1 : dt / NAME_FADE_S;
     this.#taken.clear();
-    for (const { person } of order) if (person.said) this.#drawSaid(person, now, still);
+    const speakers = order.filter(({ person }) => person.said).slice(0, SAID_MAX);
+    for (const { person } of speakers) this.#drawSaid(person, now, still);
     for (const { person } of order) this.#reserve(person);
     order.forEach(({ person }, i) => {
       const stamp = this.#name(person.name, person === self ? { strong: true, ink: this.#colours.self }

@@ -2,7 +2,7 @@
  * others typed goes into the page as text and never as markup. May touch: the page's elements.
  */
 import { drawRadar } from "./radar.js";
-import { count, plain } from "./words.js";
+import { count, nameOf, plain } from "./words.js";
 
 const LINES_MAX = 120; // of the chat, kept
 const NEAR_MAX = 40;
@@ -136,7 +136,7 @@ export class Chat {
   /** `kind`: "own", "other" or "operator". */
   said(name, text, kind = "other") {
     const line = element("li", kind);
-    const by = element("bdi", "by", plain(name));
+    const by = element("bdi", "by", nameOf(name));
     const what = element("bdi", "", plain(text));
     line.append(by, element("span", "", ": "), what);
     this.#add(line);
@@ -166,7 +166,7 @@ export function gauge({ me, name, view, people, latency, radius }) {
   const { players, npcs } = people.count();
   const hidden = view.hidden > 0 ? ` + ${view.hidden} untold` : "";
   show("scene", plain(me.scene));
-  show("self", plain(name));
+  show("self", nameOf(name));
   show("place", `${people.self.x.toFixed(1)}, ${people.self.y.toFixed(1)}`);
   show("sight", `${count(players, "player", "players")}, ${count(npcs, "NPC", "NPCs")}${hidden}`);
   show("latency", Number.isFinite(latency) ? `${latency < 10 ? latency.toFixed(1) : Math.round(latency)} ms` : "…");
@@ -183,7 +183,7 @@ export function listNear(people) {
     const angle = Math.atan2(person.y - people.self.y, person.x - people.self.x);
     const wind = WINDS[Math.round((angle / (2 * Math.PI)) * 8 + 8) % 8];
     const row = element("li");
-    row.append(element("bdi", person.npc ? "npc" : "", plain(person.name)), element("span", "", `${away.toFixed(1)} ${wind}`));
+    row.append(element("bdi", person.npc ? "npc" : "", nameOf(person.name)), element("span", "", `${away.toFixed(1)} ${wind}`));
     return row;
   });
   byId("near-list").replaceChildren(...(rows.length ? rows : [element("li", "", "Nobody is in sight.")]));

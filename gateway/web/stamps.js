@@ -2,7 +2,7 @@
  * Text is drawn as text; nothing here makes elements of a page out of it. May touch: canvases.
  * Sizes are in pixels of the page; a stamp has `scale` pixels of the screen for each.
  */
-import { plain } from "./words.js";
+import { nameOf, plain } from "./words.js";
 
 const STAMPS_MAX = 800; // kept
 export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
@@ -55,7 +55,7 @@ function fit(text, width) {
 export function nameStamp(text, { scale, ink, halo, strong, slant }) {
   const font = `${slant ? "italic " : ""}${strong ? 700 : 600} ${NAME_SIZE}px ${FONT}`;
   measuring.font = font;
-  const shown = fit(plain(text) || "?", NAME_WIDTH);
+  const shown = fit(nameOf(text), NAME_WIDTH);
   const width = measuring.measureText(shown).width + 2 * PAD + 2;
   const [stamp, ctx] = blank(width, NAME_SIZE + 2 * PAD + 3, scale);
   Object.assign(ctx, { font, textBaseline: "middle", textAlign: "center", lineJoin: "round", direction: "ltr" });

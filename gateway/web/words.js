@@ -6,7 +6,14 @@ const REFUSED = {
   1: "The gateway did not understand this page. Reload it; it may be older than the server.",
   2: "The server does not know what this page asked for. Reload it; it may be older than the server.",
   3: "The server refused that name. It may have up to 32 bytes, and no control characters.",
+  4: "The world does not know you any more. Enter again.",
+  5: "This page is in already.",
   6: "Somebody of that name is here already. Choose another name, or wait until they have gone.",
+  7: "You are not in the world yet.",
+  8: "You are in the world already.",
+  9: "That was faster than one can walk here.",
+  10: "Something is in the way.",
+  11: "The world ends there.",
   12: "Too many requests. Wait a moment, then try again.",
   13: "The world is away or full just now. Try again in a moment.",
   14: "This world asks for a token. Enter the one that was made for your name.",
@@ -31,9 +38,8 @@ export const TAKEN_OVER = "You came in from somewhere else under this name, and 
 
 /** Why a walk ended before its goal. */
 export function stopped(code) {
-  if (code === 10) return "Something is in the way.";
   if (code === 13) return "No way was found in time.";
-  return "";
+  return code === 10 ? "This is as near as one can get." : "";
 }
 
 /* What would turn the direction of text or move the cursor: not letters. */
@@ -42,6 +48,11 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/gu;
 /** Another's text for one line: without what could make it look like something else. */
 export function plain(text) {
   return text.replace(CONTROLS, " ").trim();
+}
+
+/** A name for one line; one that shows nothing still has to be called something. */
+export function nameOf(name) {
+  return plain(name) || "nameless";
 }
 
 /** "1 player", "3 players". */

@@ -51,7 +51,7 @@ export async function startPair(worldFlags = []) {
 /** Until it holds; an error after `ms`. */
 export async function until(what, holds, ms = 10000) {
   const end = Date.now() + ms;
-  while (!holds()) {
+  while (!(await holds())) {
     if (Date.now() > end) throw new Error(`not in ${ms} ms: ${what}`);
     await new Promise((done) => setTimeout(done, 10));
   }

@@ -196,7 +196,7 @@ class View {
   }
 
   /** Until this holds in the page. */
-  until(holds, arg, ms = 10000) {
+  until(holds, arg, ms = 30000) {
     return this.page.waitForFunction(holds, arg, { timeout: ms, polling: 50 });
   }
 
