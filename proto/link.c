@@ -17,6 +17,9 @@
 
 _Static_assert(FRAME_HEAD_BYTES == FRAME_HEAD, "a link frame has proto/frame's head");
 
+#define SESSION_MAX 9 /* bytes of one, at most */
+#define BIN_HEAD    5 /* bytes of a bin's, at most */
+
 /* --- reading -----------------------------------------------------------------------------------
  */
 
@@ -176,8 +179,57 @@ static int read_rest(struct span *rest, uint64_t elements, struct link_frame *f)
     return err;
 }
 
+/* The bodies of a data frame as we write them: each in its shortest form. False: another form, or
+ * not sound; then the long way tells. */
+static bool read_plain_bodies(struct span rest, uint32_t n, struct link_frame *out)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        size_t head, bytes;
+
+        if (rest.n < BIN_HEAD)
+            return false; /* short ones too: no body of a client is that short */
+        if (rest.p[0] == 0xc4) {
+            head = 2;
+            bytes = rest.p[1];
+        } else if (rest.p[0] == 0xc5) {
+            head = 3;
+            bytes = (size_t)rest.p[1] << 8 | rest.p[2];
+        } else {
+            return false;
+        }
+        if (bytes == 0 || bytes > rest.n - head)
+            return false;
+        out->bodies[i] = span_of(rest.p + head, bytes);
+        rest.p += head + bytes;
+        rest.n -= head + bytes;
+    }
+    return rest.n == 0;
+}
+
+/* A data frame as we write it for a session as gateways number them: nearly all frames are such. */
+static bool read_plain_data(struct span body, struct link_frame *out)
+{
+    uint64_t session;
+    uint32_t n;
+
+    if (body.n < 11 || body.p[0] < 0x93 || body.p[0] > 0x9f || body.p[1] != LINK_DATA ||
+        body.p[2] != 0xcf)
+        return false;
+    n = body.p[0] - 0x92u;
+    if (!read_plain_bodies(span_of(body.p + 11, body.n - 11), n, out))
+        return false;
+    memset(out, 0, offsetof(struct link_frame, bodies));
+    memcpy(&session, body.p + 3, sizeof(session));
+    out->kind = LINK_DATA;
+    out->session = be64toh(session);
+    out->n_bodies = n;
+    return true;
+}
+
 int link_read(struct span body, struct link_frame *out)
 {
+    if (read_plain_data(body, out))
+        return 0;
     struct span rest = body;
     uint64_t elements, kind;
     int err = take_array(&rest, &elements);
@@ -187,7 +239,9 @@ int link_read(struct span body, struct link_frame *out)
         return err;
     if (!elements_ok((enum link_kind)kind, elements))
         return E_BAD;
-    *out = (struct link_frame){.kind = (enum link_kind)kind};
+    /* Not the bodies: they are many, and n_bodies says which of them are there. */
+    memset(out, 0, offsetof(struct link_frame, bodies));
+    out->kind = (enum link_kind)kind;
     err = read_rest(&rest, elements, out);
     if (err != 0)
         return err;
@@ -255,13 +309,6 @@ static void put_bin(struct frame_out *f, struct span bytes)
         span_put(f->w, bytes.p, bytes.n);
 }
 
-static void put_body(struct frame_out *f, struct span body)
-{
-    ASSERT(body.n > 0);
-    ASSERT(body.n <= PROTO_BATCH_MAX);
-    put_bin(f, body);
-}
-
 void link_write_hello(struct span_writer *w, struct span id, struct span key)
 {
     ASSERT(id.n <= LINK_ID_MAX);
@@ -279,17 +326,6 @@ void link_write_open(struct span_writer *w, uint64_t session, struct span peer)
     struct frame_out f = begin(w, 3, LINK_OPEN);
     msgpack_pack_uint64(&f.pk, session);
     put_text(&f, peer);
-    end(&f);
-}
-
-void link_write_data(struct span_writer *w, uint64_t session, const struct span *bodies, uint32_t n)
-{
-    ASSERT(n > 0);
-    ASSERT(n <= LINK_BODIES_MAX);
-    struct frame_out f = begin(w, 2u + n, LINK_DATA);
-    msgpack_pack_uint64(&f.pk, session);
-    for (uint32_t i = 0; i < n; i++)
-        put_body(&f, bodies[i]);
     end(&f);
 }
 
@@ -327,9 +363,7 @@ static inline size_t put_session(uint8_t *out, uint64_t session)
 /* By hand, in msgpack's shortest forms, since a tick writes thousands:
  *
  *   [ length ][ 93 ][ kind ][ array of n ][ session ] ... [ bin ][ body ] */
-#define MANY_HEAD   (FRAME_HEAD + 2 + 3)
-#define SESSION_MAX 9
-#define BIN_HEAD    5
+#define MANY_HEAD (FRAME_HEAD + 2 + 3)
 
 _Static_assert(LINK_MANY_MAX < 0x10000, "put_array_head knows no longer one");
 
@@ -363,6 +397,47 @@ static size_t put_bin_head(uint8_t *out, size_t n)
     out[0] = 0xc6;
     memcpy(out + 1, &wide, sizeof(wide));
     return 5;
+}
+
+/* A body behind its head; returns the bytes of both. */
+static size_t lay_bin(uint8_t *out, struct span body)
+{
+    size_t head = put_bin_head(out, body.n);
+
+    memcpy(out + head, body.p, body.n);
+    return head + body.n;
+}
+
+/* By hand too, since each request of a client is one:
+ *
+ *   [ length ][ array of 2 + n ][ kind ][ session ] ([ bin ][ body ]) ... */
+void link_write_data(struct span_writer *w, uint64_t session, const struct span *bodies, uint32_t n)
+{
+    size_t bytes = FRAME_HEAD, room = w->cap - w->len;
+    uint8_t head[FRAME_HEAD + 3 + 1 + SESSION_MAX], bin[BIN_HEAD], *at;
+
+    ASSERT(n > 0);
+    ASSERT(n <= LINK_BODIES_MAX);
+    bytes += put_array_head(head + bytes, 2 + n);
+    head[bytes++] = LINK_DATA;
+    bytes += put_session(head + bytes, session);
+    const size_t head_bytes = bytes;
+    for (uint32_t i = 0; i < n; i++) {
+        ASSERT(bodies[i].n > 0);
+        ASSERT(bodies[i].n <= PROTO_BATCH_MAX);
+        bytes += put_bin_head(bin, bodies[i].n) + bodies[i].n;
+    }
+    if (w->full || bytes > room || bytes - FRAME_HEAD > LINK_FRAME_MAX) {
+        w->full = true;
+        return;
+    }
+    frame_head(head, (uint32_t)(bytes - FRAME_HEAD));
+    at = w->p + w->len;
+    memcpy(at, head, head_bytes);
+    at += head_bytes;
+    for (uint32_t i = 0; i < n; i++)
+        at += lay_bin(at, bodies[i]);
+    w->len += bytes;
 }
 
 /* Does it fit? At its longest, or else exactly. */
@@ -402,9 +477,7 @@ void link_write_data_many(struct span_writer *w, const uint64_t *sessions, uint3
     at += put_array_head(at, n);
     for (uint32_t i = 0; i < n; i++)
         at += put_session(at, sessions[i]);
-    at += put_bin_head(at, body.n);
-    memcpy(at, body.p, body.n);
-    at += body.n;
+    at += lay_bin(at, body);
     frame_head(start, (uint32_t)(at - start - FRAME_HEAD));
     w->len += (size_t)(at - start);
 }

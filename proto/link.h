@@ -66,21 +66,21 @@ enum link_kind {
 
 struct link_frame {
     enum link_kind kind;
-    uint64_t session;    /* all but hello, data many, ping, pong and proof */
-    uint32_t version;    /* hello */
-    struct span id, key; /* hello, proof: at most LINK_KEY_MAX; a hello's is its nonce, or empty */
-    struct span text;    /* open, bind, attach: peer; close: reason */
-    struct span note;    /* bind, note, attach: at most LINK_NOTE_MAX */
-    struct span world;   /* redirect: 1 to LINK_WORLD_MAX bytes */
-    uint32_t entity;     /* redirect, attach: its id */
-    uint32_t count;      /* redirect, attach: of its hand-overs */
-    uint32_t code;       /* close */
-    bool on;             /* congestion */
-    uint64_t number;     /* ping, pong; drain: bytes a second */
-    uint32_t n_bodies;   /* data: 1..LINK_BODIES_MAX; data many: 1 */
-    struct span bodies[LINK_BODIES_MAX];
+    uint64_t session;     /* all but hello, data many, ping, pong and proof */
+    uint32_t version;     /* hello */
+    struct span id, key;  /* hello, proof: at most LINK_KEY_MAX; a hello's is its nonce, or empty */
+    struct span text;     /* open, bind, attach: peer; close: reason */
+    struct span note;     /* bind, note, attach: at most LINK_NOTE_MAX */
+    struct span world;    /* redirect: 1 to LINK_WORLD_MAX bytes */
+    uint32_t entity;      /* redirect, attach: its id */
+    uint32_t count;       /* redirect, attach: of its hand-overs */
+    uint32_t code;        /* close */
+    bool on;              /* congestion */
+    uint64_t number;      /* ping, pong; drain: bytes a second */
+    uint32_t n_bodies;    /* data: 1..LINK_BODIES_MAX; data many: 1 */
     uint32_t n_sessions;  /* data many: 1..LINK_MANY_MAX */
     struct span sessions; /* data many: raw msgpack integers; take with link_session_take */
+    struct span bodies[LINK_BODIES_MAX]; /* [n_bodies]; what is behind them is nothing */
 };
 
 /* Decode a link frame's body (without the 4-byte head). Spans lie inside it. 0 or E_BAD. */

@@ -1,5 +1,5 @@
 /* proto/walk.c: the bounded walk over a MessagePack body.
- * One loop, and one counter for each open level: `left[i]` values are still to come at level i.
+ * One loop, and one counter for each open level: how many values are still to come there.
  * Every count is held against the bytes that are there the moment it is read, so that a walk costs
  * no more than the bytes it walks. May touch: common, proto/limits.
  * On trouble: E_BAD, wherever it is.
@@ -9,91 +9,88 @@
 #include "common/err.h"
 #include "proto/limits.h"
 
-/* What one head byte says, and the bytes behind it that belong to the same value. */
+#include <endian.h>
+
+/* Bytes of a whole value whose head says it all, by that head; 0: look closer. Most values of most
+ * bodies are such. */
+static const uint8_t WHOLE[256] = {
+    [0x00 ... 0x7f] = 1, /* positive fixint */
+    [0xa0] = 1,          [0xa1] = 2,  [0xa2] = 3,  [0xa3] = 4,  [0xa4] = 5,  [0xa5] = 6,
+    [0xa6] = 7,          [0xa7] = 8,  [0xa8] = 9,  [0xa9] = 10, [0xaa] = 11, [0xab] = 12,
+    [0xac] = 13,         [0xad] = 14, [0xae] = 15, [0xaf] = 16, [0xb0] = 17, [0xb1] = 18,
+    [0xb2] = 19,         [0xb3] = 20, [0xb4] = 21, [0xb5] = 22, [0xb6] = 23, [0xb7] = 24,
+    [0xb8] = 25,         [0xb9] = 26, [0xba] = 27, [0xbb] = 28, [0xbc] = 29, [0xbd] = 30,
+    [0xbe] = 31,         [0xbf] = 32,                           /* short str */
+    [0xc0] = 1,                                                 /* nil */
+    [0xc2 ... 0xc3] = 1,                                        /* false, true */
+    [0xca] = 5,          [0xcb] = 9,                            /* float32, float64 */
+    [0xcc] = 2,          [0xcd] = 3,  [0xce] = 5,  [0xcf] = 9,  /* uint8 to uint64 */
+    [0xd0] = 2,          [0xd1] = 3,  [0xd2] = 5,  [0xd3] = 9,  /* int8 to int64 */
+    [0xd4] = 3,          [0xd5] = 4,  [0xd6] = 6,  [0xd7] = 10, /* fixext1 to fixext8 */
+    [0xd8] = 18,                                                /* fixext16 */
+    [0xe0 ... 0xff] = 1,                                        /* negative fixint */
+};
+
+/* What any other head says, and the bytes behind it that belong to the same value. */
 enum item_kind { ITEM_BAD, ITEM_PLAIN, ITEM_STR, ITEM_ARRAY, ITEM_MAP };
 
 struct item {
     enum item_kind kind;
-    uint8_t length_bytes; /* 0, 1, 2 or 4: a big-endian length or count follows */
-    uint8_t extra;        /* bytes besides that length: a number's, an ext's type byte */
-    uint8_t small;        /* the length or count where length_bytes is 0 */
+    uint8_t length_bytes; /* 1, 2 or 4: a big-endian length or count follows */
+    uint8_t extra;        /* bytes besides that length: an ext's type byte */
 };
 
-/* 0xc0 to 0xdf, one row a byte. */
+/* 0xc0 to 0xdf, the heads of long forms; what is not here is never used, or WHOLE. */
 static const struct item ITEMS[32] = {
-    {ITEM_PLAIN, 0, 0, 0},  /* c0 nil */
-    {ITEM_BAD, 0, 0, 0},    /* c1 never used */
-    {ITEM_PLAIN, 0, 0, 0},  /* c2 false */
-    {ITEM_PLAIN, 0, 0, 0},  /* c3 true */
-    {ITEM_PLAIN, 1, 0, 0},  /* c4 bin8 */
-    {ITEM_PLAIN, 2, 0, 0},  /* c5 bin16 */
-    {ITEM_PLAIN, 4, 0, 0},  /* c6 bin32 */
-    {ITEM_PLAIN, 1, 1, 0},  /* c7 ext8 */
-    {ITEM_PLAIN, 2, 1, 0},  /* c8 ext16 */
-    {ITEM_PLAIN, 4, 1, 0},  /* c9 ext32 */
-    {ITEM_PLAIN, 0, 4, 0},  /* ca float32 */
-    {ITEM_PLAIN, 0, 8, 0},  /* cb float64 */
-    {ITEM_PLAIN, 0, 1, 0},  /* cc uint8 */
-    {ITEM_PLAIN, 0, 2, 0},  /* cd uint16 */
-    {ITEM_PLAIN, 0, 4, 0},  /* ce uint32 */
-    {ITEM_PLAIN, 0, 8, 0},  /* cf uint64 */
-    {ITEM_PLAIN, 0, 1, 0},  /* d0 int8 */
-    {ITEM_PLAIN, 0, 2, 0},  /* d1 int16 */
-    {ITEM_PLAIN, 0, 4, 0},  /* d2 int32 */
-    {ITEM_PLAIN, 0, 8, 0},  /* d3 int64 */
-    {ITEM_PLAIN, 0, 2, 0},  /* d4 fixext1 */
-    {ITEM_PLAIN, 0, 3, 0},  /* d5 fixext2 */
-    {ITEM_PLAIN, 0, 5, 0},  /* d6 fixext4 */
-    {ITEM_PLAIN, 0, 9, 0},  /* d7 fixext8 */
-    {ITEM_PLAIN, 0, 17, 0}, /* d8 fixext16 */
-    {ITEM_STR, 1, 0, 0},    /* d9 str8 */
-    {ITEM_STR, 2, 0, 0},    /* da str16 */
-    {ITEM_STR, 4, 0, 0},    /* db str32 */
-    {ITEM_ARRAY, 2, 0, 0},  /* dc array16 */
-    {ITEM_ARRAY, 4, 0, 0},  /* dd array32 */
-    {ITEM_MAP, 2, 0, 0},    /* de map16 */
-    {ITEM_MAP, 4, 0, 0},    /* df map32 */
+    [0x04] = {ITEM_PLAIN, 1, 0}, /* c4 bin8 */
+    [0x05] = {ITEM_PLAIN, 2, 0}, /* c5 bin16 */
+    [0x06] = {ITEM_PLAIN, 4, 0}, /* c6 bin32 */
+    [0x07] = {ITEM_PLAIN, 1, 1}, /* c7 ext8 */
+    [0x08] = {ITEM_PLAIN, 2, 1}, /* c8 ext16 */
+    [0x09] = {ITEM_PLAIN, 4, 1}, /* c9 ext32 */
+    [0x19] = {ITEM_STR, 1, 0},   /* d9 str8 */
+    [0x1a] = {ITEM_STR, 2, 0},   /* da str16 */
+    [0x1b] = {ITEM_STR, 4, 0},   /* db str32 */
+    [0x1c] = {ITEM_ARRAY, 2, 0}, /* dc array16 */
+    [0x1d] = {ITEM_ARRAY, 4, 0}, /* dd array32 */
+    [0x1e] = {ITEM_MAP, 2, 0},   /* de map16 */
+    [0x1f] = {ITEM_MAP, 4, 0},   /* df map32 */
 };
 
-static struct item item_of(uint8_t head)
+/* `bytes` is 1, 2, 4 or 8. */
+static inline uint64_t big_endian(const uint8_t *p, size_t bytes)
 {
-    if (head >= 0xc0 && head < 0xe0)
-        return ITEMS[head - 0xc0];
-    if (head < 0x80 || head >= 0xe0)
-        return (struct item){ITEM_PLAIN, 0, 0, 0};
-    if (head >= 0xa0)
-        return (struct item){ITEM_STR, 0, 0, head & 0x1f};
-    return (struct item){head < 0x90 ? ITEM_MAP : ITEM_ARRAY, 0, 0, head & 0x0f};
+    uint64_t v8;
+    uint32_t v4;
+
+    if (bytes == 1)
+        return p[0];
+    if (bytes == 2)
+        return (uint64_t)p[0] << 8 | p[1];
+    if (bytes == 4) {
+        memcpy(&v4, p, sizeof(v4));
+        return be32toh(v4);
+    }
+    memcpy(&v8, p, sizeof(v8));
+    return be64toh(v8);
 }
 
-static uint64_t big_endian(const uint8_t *p, size_t bytes)
-{
-    uint64_t v = 0;
-    for (size_t i = 0; i < bytes; i++)
-        v = v << 8 | p[i];
-    return v;
-}
-
-/* Take the head of one value, and the whole of it where it holds no others: `values` is how many
- * values must follow inside it, `nests` whether it opens a level. */
+/* Take the head of one value of a long form, and the whole of it where it holds no others:
+ * `values` is how many must follow inside it, `nests` whether it opens a level. */
 static int take_item(struct span *rest, bool *nests, uint64_t *values)
 {
-    if (rest->n == 0)
-        return E_BAD;
-    struct item item = item_of(rest->p[0]);
+    struct item item = ITEMS[rest->p[0] & 0x1f];
     size_t head = 1u + item.length_bytes;
     if (item.kind == ITEM_BAD || rest->n < head)
         return E_BAD;
-    uint64_t length = item.small;
-    if (item.length_bytes > 0)
-        length = big_endian(rest->p + 1, item.length_bytes);
+    uint64_t length = big_endian(rest->p + 1, item.length_bytes);
     rest->p += head;
     rest->n -= head;
 
     *nests = item.kind == ITEM_ARRAY || item.kind == ITEM_MAP;
     if (*nests) {
         *values = item.kind == ITEM_MAP ? 2 * length : length;
-        return *values <= rest->n ? 0 : E_BAD;
+        return 0;
     }
     *values = 0;
     length += item.extra;
@@ -106,37 +103,66 @@ static int take_item(struct span *rest, bool *nests, uint64_t *values)
     return 0;
 }
 
+/* Is a str of less than 32 bytes, such as nearly all keys are, sound? It is all there. */
+static inline bool short_text_ok(const uint8_t *p, size_t n)
+{
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < n; i++)
+        any |= p[i];
+    return any < 0x80 || walk_utf8(span_of(p, n));
+}
+
 int walk_value(struct span in, unsigned depth, size_t *used)
 {
     ASSERT(depth <= PROTO_DEPTH_MAX);
-    struct span rest = in;
-    uint64_t left[PROTO_DEPTH_MAX + 1];
+    const uint8_t *p = in.p, *const end = in.p + in.n;
+    uint64_t outer[PROTO_DEPTH_MAX + 1]; /* what is still to come at the levels around this one */
+    uint64_t left = 1;
     unsigned level = 0;
-    left[0] = 1;
-    for (;;) {
-        if (left[level] == 0) {
-            if (level == 0)
-                break;
-            level--;
+
+    while (left > 0 || level > 0) {
+        if (left == 0) {
+            left = outer[--level];
             continue;
         }
-        left[level]--;
-        bool nests;
-        uint64_t values;
-        int err = take_item(&rest, &nests, &values);
-        if (err != 0)
-            return err;
+        if (p == end)
+            return E_BAD;
+        const uint8_t head = *p;
+        const size_t whole = WHOLE[head];
+        if (whole > (size_t)(end - p))
+            return E_BAD;
+        left--;
+        p += whole;
+        if ((head & 0xe0) == 0xa0 && !short_text_ok(p - whole + 1, whole - 1))
+            return E_BAD;
+        if (whole > 0)
+            continue;
+
+        bool nests = true;
+        uint64_t values = head & 0x0f; /* of a short map, or array */
+        if (head < 0xa0) {
+            p++;
+            values <<= head < 0x90;
+        } else {
+            struct span rest = span_of(p, (size_t)(end - p));
+            if (take_item(&rest, &nests, &values) != 0)
+                return E_BAD;
+            p = rest.p;
+        }
         if (!nests)
             continue;
-        if (depth + level >= PROTO_DEPTH_MAX)
+        if (values > (size_t)(end - p) || depth + level >= PROTO_DEPTH_MAX)
             return E_BAD;
-        left[++level] = values;
+        outer[level++] = left;
+        left = values;
     }
-    *used = in.n - rest.n;
+    *used = (size_t)(p - in.p);
     return 0;
 }
 
-int walk_uint(struct span *rest, uint64_t max, uint64_t *out)
+/* Inlined where bodies begin. */
+static inline int uint_take(struct span *rest, uint64_t max, uint64_t *out)
 {
     if (rest->n == 0)
         return E_BAD;
@@ -159,6 +185,11 @@ int walk_uint(struct span *rest, uint64_t max, uint64_t *out)
     rest->n -= 1 + bytes;
     *out = v;
     return 0;
+}
+
+int walk_uint(struct span *rest, uint64_t max, uint64_t *out)
+{
+    return uint_take(rest, max, out);
 }
 
 /* The head of an array of exactly three, in any of its forms. */
@@ -184,9 +215,9 @@ int walk_body(struct span body, struct walk_head *head)
     size_t used;
     int err = take_three(&rest);
     if (err == 0)
-        err = walk_uint(&rest, UINT32_MAX, &cmd);
+        err = uint_take(&rest, UINT32_MAX, &cmd);
     if (err == 0)
-        err = walk_uint(&rest, UINT32_MAX, &seq);
+        err = uint_take(&rest, UINT32_MAX, &seq);
     if (err == 0)
         err = walk_value(rest, 1, &used);
     if (err != 0)
