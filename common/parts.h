@@ -35,6 +35,11 @@
 #else
 #define PARTS_SQLITE3 AEGIS_PART_SQLITE3
 #endif
+#ifndef AEGIS_PART_LIBSSL
+#define PARTS_LIBSSL PARTS_NONE
+#else
+#define PARTS_LIBSSL AEGIS_PART_LIBSSL
+#endif
 #ifndef AEGIS_PART_LIBCRYPTO
 #define PARTS_LIBCRYPTO PARTS_NONE
 #else
@@ -66,11 +71,16 @@
 #define PARTS_WEBSOCKET 1
 #endif
 
+/* TLS wants both of OpenSSL's. */
+#if defined(AEGIS_PART_LIBSSL) && defined(AEGIS_PART_LIBCRYPTO)
+#define PARTS_TLS 1
+#endif
+
 /* Rows for opts_program.parts, one a library, whether it is there or not. */
 /* clang-format off */
 #define PARTS_OPTIONAL \
     {"jansson", PARTS_JANSSON}, {"zlib", PARTS_ZLIB}, {"zstd", PARTS_LIBZSTD}, \
-    {"sqlite", PARTS_SQLITE3}, {"liburing", PARTS_LIBURING}, \
+    {"sqlite", PARTS_SQLITE3}, {"liburing", PARTS_LIBURING}, {"libssl", PARTS_LIBSSL}, \
     {"libcrypto", PARTS_LIBCRYPTO}, {"libjwt", PARTS_LIBJWT}, {"nats.c", PARTS_LIBNATS}, \
     {"http-parser", PARTS_HTTP_PARSER}, {"wslay", PARTS_WSLAY}
 /* clang-format on */

@@ -97,8 +97,9 @@ static void rest(struct net_listener *n, int err)
 static void accept_some(struct net_listener *n)
 {
     for (int i = 0; i < NET_ACCEPTS_A_TURN; i++) {
-        if (n->ops->room && !n->ops->room(n->arg)) {
-            rest(n, EMFILE);
+        const int full = n->ops->room ? n->ops->room(n->arg) : 0;
+        if (full) {
+            rest(n, full);
             return;
         }
         struct sockaddr_storage ss = {0};

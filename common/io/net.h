@@ -19,9 +19,9 @@ struct net_listener_ops {
     void (*accepted)(void *arg, int fd, const char *peer);
     /* Accepting is paused for NET_ACCEPT_PAUSE_MS (`on`), or goes on again; errno in `err`. */
     void (*paused)(void *arg, bool on, int err);
-    /* Is there room for one more? Where not, accepting pauses as if the process were out of
-     * descriptors (EMFILE), so that some are left for others. May be NULL: always. */
-    bool (*room)(void *arg);
+    /* Is there room for one more? 0, or what accepting pauses for: as if the system had said so
+     * (EMFILE: descriptors, of which some are left for others). May be NULL: always. */
+    int (*room)(void *arg);
 };
 
 /* How long accepting rests when the process is out of descriptors or memory. */

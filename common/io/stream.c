@@ -12,11 +12,15 @@
  * is freed at the end of the turn only. So nothing the owner does in a callback pulls the ground
  * away from under us.
  *
+ * Under a seal (TLS) only the last step to and from the socket is another: tls_read for recv,
+ * tls_send for send. What is queued is what the owner wrote, not what the seal makes of it.
+ *
  * May touch: libevent, sockets. Never: what the bytes mean.
  * On trouble: the connection is over and the owner is told at the end of the turn.
  */
 #include "common/err.h"
 #include "common/io/stream_own.h"
+#include "common/io/tls.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -75,7 +79,7 @@ void stream_own_watch(struct stream *s)
     if (!s->over && !s->dead) {
         if (!s->paused || s->finishing)
             want |= EV_READ;
-        if (s->blocked)
+        if (s->blocked || (s->in_by_out && !s->paused))
             want |= EV_WRITE;
     }
     if (want == (short)s->watched)
@@ -161,15 +165,41 @@ static size_t receive(struct stream *s, uint8_t *at, size_t room)
     return 0;
 }
 
+/* The same through its seal. An end that comes behind bytes waits until those are handed up. */
+static size_t receive_sealed(struct stream *s, uint8_t *at, size_t room)
+{
+    enum tls_state state;
+    const size_t got = tls_read(*stream_own_seal(s), at, room, &state);
+
+    if (s->counted)
+        s->count->bytes_in += got;
+    s->in_by_out = state == TLS_OUT;
+    stream_own_watch(s);
+    if (state != TLS_ENDED && state != TLS_BROKEN)
+        return got;
+    const enum stream_end why = state == TLS_ENDED ? STREAM_EOF : STREAM_RESET;
+    if (got == 0) {
+        stream_own_end(s, why);
+        return 0;
+    }
+    s->last_in = true;
+    s->end = (uint8_t)why;
+    s->again = true;
+    stream_own_list(s);
+    return got;
+}
+
 /* Into the loop's buffer, behind a copy of the little that is kept. */
 static void read_short(struct stream *s)
 {
     uint8_t *buf = loop_read_buffer(stream_own_kind(s)->loop);
     size_t have = s->kept ? s->kept->len : 0;
     size_t most = stream_own_kind(s)->limits->read_max;
+    if (s->sealed && most && most < TLS_READ_MIN)
+        most = TLS_READ_MIN;
     if (!most || most > LOOP_READ_BYTES - have)
         most = LOOP_READ_BYTES - have;
-    size_t got = receive(s, buf + have, most);
+    size_t got = s->sealed ? receive_sealed(s, buf + have, most) : receive(s, buf + have, most);
     if (got == 0)
         return;
     if (have > 0)
@@ -227,24 +257,45 @@ static void read_long(struct stream *s)
     hand_up_kept(s);
 }
 
+/* The same under a seal, which needs more room than that buffer may have. */
+static void read_long_sealed(struct stream *s)
+{
+    uint8_t *buf = loop_read_buffer(stream_own_kind(s)->loop);
+    size_t got = receive_sealed(s, buf, LOOP_READ_BYTES);
+
+    if (got == 0)
+        return;
+    if (!piece_room(&s->kept, got, (s->kept->len + got) * 2)) {
+        stream_own_end(s, STREAM_RESET);
+        return;
+    }
+    piece_append(s->kept, span_of(buf, got));
+    hand_up_kept(s);
+}
+
 static void on_socket(evutil_socket_t fd, short what, void *arg)
 {
     const struct stream_kind *kind = arg;
     struct stream *s = (struct stream *)event_base_get_running_event(loop_base(kind->loop));
     (void)fd;
+    const bool in = (what & EV_READ) || ((what & EV_WRITE) && s->in_by_out && !s->paused);
     if ((what & EV_WRITE) && s->blocked) {
         s->blocked = false;
         stream_own_send_queued(s);
         stream_own_list(s);
     }
-    if (!(what & EV_READ) || s->over)
+    if (!in || s->over)
         return;
     if (s->finishing)
-        receive(s, loop_read_buffer(kind->loop), LOOP_READ_BYTES); /* and drop it */
-    else if (s->kept && s->kept->len > STREAM_SHORT_KEEP)
-        read_long(s);
-    else
+        receive(s, loop_read_buffer(kind->loop), LOOP_READ_BYTES); /* and drop it, sealed or not */
+    else if (s->last_in)
+        return;
+    else if (!s->kept || s->kept->len <= STREAM_SHORT_KEEP)
         read_short(s);
+    else if (s->sealed)
+        read_long_sealed(s);
+    else
+        read_long(s);
 }
 
 void stream_read_pause(struct stream *s, bool paused)
@@ -297,6 +348,7 @@ void stream_finish(struct stream *s, int64_t linger_ns)
     stream_own_land(s);
     piece_drop(&s->kept);
     s->finishing = true;
+    s->in_by_out = false;
     stream_own_list(s);
     if (loop_timer_create(stream_own_kind(s)->loop, on_linger_over, s, &s->linger) != 0) {
         stream_own_end(s, STREAM_LINGERED);
@@ -306,11 +358,19 @@ void stream_finish(struct stream *s, int64_t linger_ns)
     stream_own_watch(s);
 }
 
-static void destroy(struct stream *s, bool reset)
+/* The peer is told nothing, of the end, or of a fault. */
+enum farewell { FAREWELL_NONE, FAREWELL_END, FAREWELL_RESET };
+
+static void destroy(struct stream *s, enum farewell farewell)
 {
     if (!s || s->dead)
         return;
     stream_own_land(s);
+    if (s->sealed) {
+        if (farewell == FAREWELL_END && !s->shut && !(s->over && s->end == STREAM_RESET))
+            (void)tls_shut(*stream_own_seal(s)); /* where the kernel has no room, the end says it */
+        tls_seal_free(*stream_own_seal(s));
+    }
     s->dead = true;
     if (s->watched)
         event_del(&s->event);
@@ -321,7 +381,7 @@ static void destroy(struct stream *s, bool reset)
     }
     int fd = s->fd;
     struct linger now = {.l_onoff = 1, .l_linger = 0};
-    if (reset)
+    if (farewell == FAREWELL_RESET)
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
     close(fd);
     stream_own_list(s);
@@ -329,28 +389,32 @@ static void destroy(struct stream *s, bool reset)
 
 void stream_destroy(struct stream *s)
 {
-    destroy(s, false);
+    destroy(s, FAREWELL_END);
 }
 
 void stream_abort(struct stream *s)
 {
-    destroy(s, true);
+    destroy(s, FAREWELL_RESET);
 }
 
 int stream_leave(struct stream *s)
 {
     int fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 
-    destroy(s, false);
+    destroy(s, FAREWELL_NONE);
     return fd;
 }
 
 static void finish_on(struct stream *s)
 {
-    if (stream_queued(s) == 0 && !s->shut) {
-        s->shut = true;
-        shutdown(s->fd, SHUT_WR);
-    }
+    if (stream_queued(s) > 0 || s->shut)
+        return;
+    s->blocked = s->sealed && !tls_shut(*stream_own_seal(s));
+    stream_own_watch(s);
+    if (s->blocked)
+        return;
+    s->shut = true;
+    shutdown(s->fd, SHUT_WR);
 }
 
 /* Everything that a stream may have to do at the end of a turn. The owner may do anything in the
@@ -375,6 +439,8 @@ static void end_turn(struct stream *s)
         s->again = false;
         if (s->kept)
             hand_up_kept(s);
+        if (s->last_in && !s->paused && !deaf(s))
+            stream_own_end(s, (enum stream_end)s->end);
     }
 }
 
@@ -399,21 +465,27 @@ static void at_turn_end(void *arg)
     }
 }
 
-int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
-                  const struct stream_ops *ops, void *arg, struct stream **out)
+int stream_create_sealed(struct loop *l, int fd, struct ssl_st *seal,
+                         const struct stream_limits *limits, const struct stream_ops *ops,
+                         void *arg, struct stream **out)
 {
     ASSERT(fd >= 0);
     ASSERT(limits->keep_max >= 1);
-    struct stream *s = calloc(1, sizeof(*s) + (limits->counted ? sizeof(struct stream_count) : 0));
+    struct stream *s = calloc(1, sizeof(*s) + (limits->counted ? sizeof(struct stream_count) : 0) +
+                                     (seal ? sizeof(seal) : 0));
     struct stream_kind *kind = s ? stream_kind_join(l, limits, ops) : NULL;
     if (!kind) {
         free(s);
+        tls_seal_free(seal);
         close(fd);
         return E_NOMEM;
     }
     s->arg = arg;
     s->fd = fd;
     s->counted = limits->counted;
+    s->sealed = seal != NULL;
+    if (seal)
+        *stream_own_seal(s) = seal;
 
     int on = 1;
     /* Refused by sockets that are not TCP, which have no delay either. */
@@ -426,9 +498,16 @@ int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
         event_add(&s->event, NULL) < 0) {
         stream_kind_leave(kind);
         free(s);
+        tls_seal_free(seal);
         close(fd);
         return E_IO;
     }
     *out = s;
     return 0;
+}
+
+int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
+                  const struct stream_ops *ops, void *arg, struct stream **out)
+{
+    return stream_create_sealed(l, fd, NULL, limits, ops, arg, out);
 }

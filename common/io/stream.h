@@ -22,7 +22,7 @@
 struct stream;
 
 enum stream_end {
-    STREAM_EOF,     /* the peer shut its side in an orderly way */
+    STREAM_EOF,     /* the peer shut its side in an orderly way, or under a seal said goodbye */
     STREAM_RESET,   /* the connection broke */
     STREAM_LINGERED /* after stream_finish: the peer closed, or the time was up */
 };
@@ -58,6 +58,14 @@ struct stream_count {
  * usually one struct for all streams of a kind. E_NOMEM, E_IO (the fd is closed then). */
 int stream_create(struct loop *l, int fd, const struct stream_limits *limits,
                   const struct stream_ops *ops, void *arg, struct stream **out) MUST_CHECK;
+
+/* The same under a seal whose handshake is done (common/io/tls.h); takes both. All is as over a
+ * plain one: limits and counts are of the owner's bytes. Sends of it leave alone, not in a batch.
+ */
+struct ssl_st;
+int stream_create_sealed(struct loop *l, int fd, struct ssl_st *seal,
+                         const struct stream_limits *limits, const struct stream_ops *ops,
+                         void *arg, struct stream **out) MUST_CHECK;
 
 /* Another owner takes it over, from within `data` too: what came and was not taken is handed to it
  * at the end of the turn. `limits` say `counted` as those before did. E_NOMEM: all is as it was. */

@@ -36,7 +36,11 @@ struct stream {
     bool told : 1;               /* closed() was called */
     bool dead : 1;               /* stream_destroy was called */
     bool flying : 1;             /* a send of it is in the loop's ring */
-    struct stream_count count[]; /* [1] where the limits ask for it, else [0] */
+    bool sealed : 1;             /* TLS: has a seal */
+    bool in_by_out : 1;          /* TLS must send before it can read on */
+    bool last_in : 1;            /* `end` comes when what came before it was handed up */
+    struct stream_count count[]; /* [1] where the limits ask for it, else [0]; behind it, where
+                                  * sealed, a struct ssl_st * */
 };
 
 _Static_assert(sizeof(struct stream) <= 168, "an idle client stays small");
@@ -46,6 +50,12 @@ _Static_assert(offsetof(struct stream, event) == 0, "an event's address is its s
 static inline struct stream_kind *stream_own_kind(const struct stream *s)
 {
     return event_get_callback_arg(&s->event);
+}
+
+/* Where its seal is kept. */
+static inline struct ssl_st **stream_own_seal(const struct stream *s)
+{
+    return (struct ssl_st **)(uintptr_t)(s->count + s->counted);
 }
 
 /* It has work at the end of this turn. */

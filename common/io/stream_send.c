@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/io/ring.h"
 #include "common/io/stream_own.h"
+#include "common/io/tls.h"
 #include "common/log.h"
 
 #include <errno.h>
@@ -43,6 +44,8 @@ static size_t transmit(struct stream *s, struct iovec *pieces, size_t n)
     struct msghdr m = {.msg_iov = pieces, .msg_iovlen = n};
     const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
     ssize_t sent;
+    if (s->sealed)
+        return sent_of(s, tls_send(*stream_own_seal(s), pieces, n));
     do {
         sent = n == 1 ? send(s->fd, pieces->iov_base, pieces->iov_len, flags)
                       : sendmsg(s->fd, &m, flags);
@@ -158,7 +161,7 @@ static void on_sent(void *owner, struct iovec *pieces, uint32_t n, ptrdiff_t sen
 static bool fly(struct stream *s, const struct iovec *pieces, uint32_t n)
 {
     struct loop_crowd *crowd = loop_streams(stream_own_kind(s)->loop);
-    if (!crowd->batch)
+    if (!crowd->batch || s->sealed)
         return false;
     for (uint32_t i = 0; i < n; i++) {
         const uint8_t *p = pieces[i].iov_base;

@@ -96,22 +96,29 @@ static void on_closed(void *arg, enum stream_end why)
     act(r, r->in_closed);
 }
 
-static void make(struct rig *r, struct loop *l, int fd, int peer,
+static void make(struct rig *r, struct loop *l, int fd, struct ssl_st *seal, int peer,
                  const struct stream_limits *limits)
 {
     *r = (struct rig){.loop = l, .peer = peer};
     r->got = malloc(RIG_GOT_MAX);
     cr_assert_not_null(r->got);
     r->ops = (struct stream_ops){on_data, on_pressure, on_closed};
-    cr_assert_eq(fcntl(peer, F_SETFL, O_NONBLOCK), 0);
-    cr_assert_eq(stream_create(l, fd, limits, &r->ops, r, &r->stream), 0);
+    cr_assert_eq(stream_create_sealed(l, fd, seal, limits, &r->ops, r, &r->stream), 0);
+}
+
+void rig_make_of(struct rig *r, struct loop *l, int fd, struct ssl_st *seal,
+                 const struct stream_limits *limits)
+{
+    make(r, l, fd, seal, -1, limits);
+    r->guest = true;
 }
 
 static void make_pair(struct rig *r, struct loop *l, const struct stream_limits *limits)
 {
     int fd[2];
     cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), 0);
-    make(r, l, fd[0], fd[1], limits);
+    cr_assert_eq(fcntl(fd[1], F_SETFL, O_NONBLOCK), 0);
+    make(r, l, fd[0], NULL, fd[1], limits);
 }
 
 void rig_make(struct rig *r, const struct stream_limits *limits)
@@ -141,7 +148,8 @@ void rig_make_tcp(struct rig *r, const struct stream_limits *limits)
     int fd = accept(door, NULL, NULL);
     cr_assert_geq(fd, 0);
     close(door);
-    make(r, l, fd, peer, limits);
+    cr_assert_eq(fcntl(peer, F_SETFL, O_NONBLOCK), 0);
+    make(r, l, fd, NULL, peer, limits);
 }
 
 void rig_end(struct rig *r)

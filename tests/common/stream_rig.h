@@ -46,6 +46,9 @@ void rig_make(struct rig *r, const struct stream_limits *limits);
 void rig_make_tcp(struct rig *r, const struct stream_limits *limits);
 /* On the loop of another rig, which is ended last. */
 void rig_make_beside(struct rig *r, struct rig *first, const struct stream_limits *limits);
+/* Over a socket and its seal (NULL: plain), whose peer is the test's own; on that loop. */
+void rig_make_of(struct rig *r, struct loop *l, int fd, struct ssl_st *seal,
+                 const struct stream_limits *limits);
 void rig_end(struct rig *r);
 
 /* One turn without waiting; one that waits for something to come. */
