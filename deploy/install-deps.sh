@@ -29,6 +29,7 @@ build|libhttp-parser-dev|requests, for WebSocket (optional)
 build|libwslay-dev|frames, for WebSocket (optional)
 test|libcriterion-dev|runs the unit tests
 test|nats-server|what a cluster stands on
+test|openssl|makes certificates for development
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
 test|spin|checks the models of a cluster
@@ -87,6 +88,7 @@ thing_is_there() {
         libhttp-parser-dev) [ -e /usr/include/http_parser.h ] ;;
         libwslay-dev) [ -e /usr/include/wslay/wslay.h ] ;;
         prometheus) command -v promtool >/dev/null ;;
+        openssl) command -v openssl >/dev/null ;;
         python3) command -v python3 >/dev/null ;;
         nodejs) command -v node >/dev/null ;;
         npm) command -v npm >/dev/null ;;

@@ -68,8 +68,8 @@ void clients_visit_end(struct clients *all)
 int clients_init(struct clients *all)
 {
     ASSERT(all->limits.clients_max >= 1);
-    const uint32_t beside =
-        CLIENTS_REFUSED_MAX + all->limits.visitors_max + all->limits.proxied_max;
+    const uint32_t beside = CLIENTS_REFUSED_MAX + all->limits.visitors_max +
+                            all->limits.proxied_max + all->limits.handshakes_max;
     ASSERT(all->limits.clients_max + beside < 1u << CLIENT_SLOT_BITS);
     const uint32_t cap = all->limits.clients_max + beside;
 

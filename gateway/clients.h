@@ -24,8 +24,9 @@ struct clients_limits {
     struct rate_limit rate;
     uint32_t idle_ms, login_ms, frame_ms, slow_ms; /* 0: off */
     int64_t linger_ns;
-    uint32_t visitors_max; /* connections that may become clients; 0: all are clients at once */
-    uint32_t proxied_max;  /* connections whose proxy's header is awaited */
+    uint32_t visitors_max;   /* connections that may become clients; 0: all are clients at once */
+    uint32_t proxied_max;    /* connections whose proxy's header is awaited */
+    uint32_t handshakes_max; /* TLS handshakes under way; 0: none ever */
 };
 
 /* What clients need of the process. */
@@ -55,6 +56,7 @@ struct clients_total {
     _Atomic uint32_t open;     /* clients that are served */
     _Atomic uint32_t live;     /* connections, those that are ending among them */
     _Atomic uint32_t visiting; /* of those, what is no client, or not yet */
+    _Atomic uint32_t shaking;  /* of those, whose TLS handshake is under way */
 };
 
 struct clients {

@@ -4,6 +4,7 @@
 #include "gateway/crew.h"
 
 #include "common/err.h"
+#include "common/io/tls.h"
 #include "common/keys.h"
 #include "common/log.h"
 #include "common/rng.h"
@@ -49,6 +50,8 @@ struct crew {
     struct web_files *web;       /* NULL: no -ws-listen */
     struct addresses *addresses; /* NULL: none is watched */
     struct keys keys;            /* all zero: no -link-key */
+    struct tls *tls;             /* NULL: no -tls-cert */
+    uint64_t reloads, reloads_failed;
     struct gateway_metrics sum;
     bool draining;
 };
@@ -199,6 +202,9 @@ const struct gateway_metrics *crew_metrics(struct crew *c)
     const struct addresses_sum addresses = addresses_summed(c->addresses);
     c->sum.addresses = addresses.known;
     c->sum.addresses_forgotten = addresses.forgotten;
+    c->sum.tls_reloads = c->reloads;
+    c->sum.tls_reloads_failed = c->reloads_failed;
+    c->sum.tls_expires_s = c->tls ? (uint64_t)tls_facts_now(c->tls).expires_s : 0;
     return &c->sum;
 }
 
@@ -217,6 +223,7 @@ static int crew_add(struct crew *c, const struct gateway_config *config, char *w
         .web = c->web,
         .addresses = c->addresses,
         .keys = c->keys.path ? &c->keys : NULL,
+        .tls = c->tls,
         .total = &c->total,
         .stepped = first ? NULL : crew_on_step,
         .over = crew_on_over,
@@ -261,6 +268,45 @@ static int crew_read_web(struct crew *c, const struct gateway_config *config, ch
     return r;
 }
 
+/* What is presented from now on. */
+static void crew_log_tls(struct tls *tls)
+{
+    const struct tls_facts facts = tls_facts_now(tls);
+
+    log_line(facts.expired ? LOG_WARN : LOG_INFO, "certificate subject=\"%s\" expires_s=%lld%s",
+             facts.subject, (long long)facts.expires_s, facts.expired ? " expired=1" : "");
+}
+
+static int crew_init_tls(struct crew *c, const struct gateway_config *config, char *why,
+                         size_t why_cap)
+{
+    struct tls_why cause;
+
+    if (config->tls_cert[0] == '\0')
+        return 0;
+    const int r = tls_server_create(config->tls_cert, config->tls_key, &c->tls, &cause);
+    if (r != 0)
+        snprintf(why, why_cap, "-%s: %s", cause.key ? "tls-key" : "tls-cert", cause.text);
+    else
+        crew_log_tls(c->tls);
+    return r;
+}
+
+int crew_read_tls(struct crew *c, char *why, size_t why_cap)
+{
+    struct tls_why cause;
+    const int r = tls_reload(c->tls, &cause);
+
+    if (r == 0) {
+        c->reloads++;
+        crew_log_tls(c->tls);
+        return 0;
+    }
+    c->reloads_failed++;
+    snprintf(why, why_cap, "%s", cause.text);
+    return r;
+}
+
 int crew_read_keys(struct crew *c, char *why, size_t why_cap)
 {
     return keys_read(&c->keys, why, why_cap);
@@ -277,10 +323,12 @@ static int crew_read_files(struct crew *c, const struct gateway_config *config, 
         keys_init(&c->keys, config->link_key);
         r = crew_read_keys(c, cause, sizeof(cause));
     }
-    if (r == 0)
-        return crew_read_web(c, config, why, why_cap);
-    snprintf(why, why_cap, "-link-key: %s", cause);
-    return r;
+    if (r != 0) {
+        snprintf(why, why_cap, "-link-key: %s", cause);
+        return r;
+    }
+    r = crew_init_tls(c, config, why, why_cap);
+    return r != 0 ? r : crew_read_web(c, config, why, why_cap);
 }
 
 static int crew_watch(struct crew *c, const struct gateway_config *config, char *why,
@@ -378,6 +426,7 @@ void crew_destroy(struct crew *c)
     web_files_destroy(c->web);
     addresses_destroy(c->addresses);
     keys_fini(&c->keys);
+    tls_destroy(c->tls);
     free(c->gates);
     free(c);
 }

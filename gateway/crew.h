@@ -37,10 +37,12 @@ const char *crew_ws_addr(const struct crew *c);
 /* gateway_drain for each; stops the first one's loop when all are done. */
 void crew_drain(struct crew *c);
 bool crew_draining(const struct crew *c);
-
 /* Read -link-key anew; the links that are up stay as they are. E_IO, E_RANGE: `why` has a line, and
  * the keys are what they were. */
 int crew_read_keys(struct crew *c, char *why, size_t why_cap) MUST_CHECK;
+/* Read -tls-cert and -tls-key anew, for connections from now on; counted. E_IO, E_BAD, E_NOMEM: as
+ * above. */
+int crew_read_tls(struct crew *c, char *why, size_t why_cap) MUST_CHECK;
 
 /* NULL: a client that comes now is served, whichever thread it meets. Else what stands against. */
 const char *crew_unready(const struct crew *c);

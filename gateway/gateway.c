@@ -37,6 +37,9 @@
 #define GATEWAY_CLIENTS_MAX    1000000 /* with -max-clients 0 */
 #define GATEWAY_FOREVER_NS     (365 * 86400 * CLOCK_NS_PER_S) /* a wait without a limit */
 #define GATEWAY_LINK_FINISH_NS CLOCK_NS_PER_S /* the world's time to close its end of the link */
+/* Handshakes get so much of a turn, and then rest as long: a client waits for no more of them. */
+#define GATEWAY_SHAKE_NS    CLOCK_NS_PER_MS
+#define GATEWAY_SHAKING_MAX 65536 /* with -max-handshakes 0 */
 
 struct gateway {
     const struct gateway_config *config;
@@ -49,6 +52,7 @@ struct gateway {
     struct listener ws_listener; /* all zero: no -ws-listen */
     struct proxied proxied;
     struct visitors visitors;
+    struct handshakes *handshakes; /* NULL: no -tls-cert */
     struct stream_limits link_limits;
     struct loop_timer *timer;
     struct loop_deferred reap;
@@ -150,6 +154,8 @@ void gateway_drain(struct gateway *g)
     listener_stop(&g->listener);
     listener_stop(&g->ws_listener);
     proxied_end(&g->proxied);
+    if (g->handshakes)
+        handshakes_end(g->handshakes);
     visitors_end(&g->visitors);
     clients_bye(&g->clients, PE_SHUTTING_DOWN, CLIENT_END_DRAIN);
 }
@@ -165,7 +171,8 @@ const char *gateway_unready(const struct gateway *g)
     if (g->draining)
         return "draining";
     if (!gateway_accepting(g))
-        return "out of descriptors";
+        return g->listener.full || g->ws_listener.full ? "full of handshakes"
+                                                       : "out of descriptors";
     if (clients_open(&g->clients) >= g->clients.limits.clients_max)
         return "full";
     return fleet_ready(&g->fleet) ? NULL : "world away";
@@ -218,6 +225,9 @@ static void gateway_limits(struct gateway *g)
     limits->linger_ns = config->linger_ns != 0 ? config->linger_ns : GATEWAY_FOREVER_NS;
     limits->visitors_max = g->place.web ? VISITORS_MAX : 0;
     limits->proxied_max = config->proxy_protocol[0] != '\0' ? PROXIED_MAX : 0;
+    if (g->place.tls)
+        limits->handshakes_max =
+            config->max_handshakes != 0 ? (uint32_t)config->max_handshakes : GATEWAY_SHAKING_MAX;
     g->link_limits = (struct stream_limits){
         .queue_soft = config->link_queue_soft,
         .queue_hard = config->link_queue_hard,
@@ -231,6 +241,19 @@ static void gateway_limits(struct gateway *g)
 static int64_t gateway_head_ns(const struct gateway_config *config)
 {
     return config->frame_timeout_ns != 0 ? config->frame_timeout_ns : config->login_timeout_ns;
+}
+
+static int gateway_init_tls(struct gateway *g)
+{
+    const struct handshakes_config config = {
+        .tls = g->place.tls,
+        .most = g->clients.limits.handshakes_max,
+        .pending = &g->clients.total->shaking,
+        .timeout_ns = g->config->handshake_timeout_ns,
+        .slice_ns = GATEWAY_SHAKE_NS,
+        .ops = &listener_handshake_ops,
+    };
+    return handshakes_create(g->loop, &config, &g->handshakes);
 }
 
 static int gateway_init_parts(struct gateway *g)
@@ -255,6 +278,8 @@ static int gateway_init_parts(struct gateway *g)
         r = relay_init(&g->relay, all, &g->metrics);
     if (r == 0)
         r = loop_timer_create(g->loop, gateway_step, g, &g->timer);
+    if (r == 0 && g->place.tls)
+        r = gateway_init_tls(g);
 
     uint32_t life;
     rng_secret(&life, sizeof(life));
@@ -292,8 +317,9 @@ static int gateway_listen(struct gateway *g, struct listener *l, const char *fla
                                     : first             ? LISTENER_BESIDE
                                                         : LISTENER_FIRST;
     char cause[NET_TEXT_MAX + 128];
-    const int r = listener_init(l, g->loop, &g->clients, first ? first : addr, port, &limits,
-                                gateway_room(g), &g->proxied, visitors, cause, sizeof(cause));
+    const int r =
+        listener_init(l, g->loop, &g->clients, first ? first : addr, port, &limits, gateway_room(g),
+                      &g->proxied, visitors, g->handshakes, cause, sizeof(cause));
     if (r != 0)
         snprintf(why, why_cap, "-%s: %s", flag, cause);
     return r;
@@ -362,6 +388,7 @@ void gateway_destroy(struct gateway *g)
     listener_stop(&g->listener);
     listener_stop(&g->ws_listener);
     proxied_fini(&g->proxied);
+    handshakes_destroy(g->handshakes);
     visitors_end(&g->visitors);
     clients_fini(&g->clients);
     fleet_fini(&g->fleet);
@@ -405,5 +432,6 @@ const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
     m->sends_batched = stream_batched(g->loop);
     m->link_queue_bytes = fleet_queued(&g->fleet);
     m->reading_paused = g->clients.paused;
+    m->tls_pending = g->handshakes ? handshakes_pending(g->handshakes) : 0;
     return m;
 }

@@ -13,6 +13,7 @@ struct gateway;
 struct addresses;
 struct clients_total;
 struct keys;
+struct tls;
 struct web_files;
 
 /* One of several in a process, each in a thread of its own. All zero: there are no others. */
@@ -24,6 +25,7 @@ struct gateway_place {
     struct addresses *addresses; /* what is so of them, of all together; NULL: none is watched */
     const struct web_files *web; /* what is served; NULL: no -ws-listen. Borrowed */
     struct keys *keys;           /* of the link to the world; NULL: none. Borrowed */
+    struct tls *tls;             /* what is presented; NULL: all is plain. Borrowed */
     void (*stepped)(void *arg);  /* called every 100 ms, in this gateway's thread; NULL: not */
     void (*over)(void *arg);     /* drained; in this gateway's thread. NULL: the loop is stopped */
     void *arg;

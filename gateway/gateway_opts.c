@@ -14,19 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD(f)      offsetof(struct gateway_config, f)
-#define DAY_MS        86400000.0 /* no wait is longer */
-#define QUEUE_MAX     17179869184.0
-#define SNDBUF_MIN    4096
-#define SNDBUF_MAX    1073741824.0
-#define FRAME_MIN     64
-#define FRAME_MAX     1048576 /* PROTO_BATCH_MAX: what any frame may hold */
-#define RATE_MAX      1000000
-#define CLIENTS_MAX   1000000
-#define QUEUE_MIN     1024
-#define LINK_SOFT_MIN 65536
-#define THREADS_MAX   64
-#define ADDRESSES_MAX 16777216.0
+#define FIELD(f)       offsetof(struct gateway_config, f)
+#define DAY_MS         86400000.0 /* no wait is longer */
+#define QUEUE_MAX      17179869184.0
+#define SNDBUF_MIN     4096
+#define SNDBUF_MAX     1073741824.0
+#define FRAME_MIN      64
+#define FRAME_MAX      1048576 /* PROTO_BATCH_MAX: what any frame may hold */
+#define RATE_MAX       1000000
+#define CLIENTS_MAX    1000000
+#define QUEUE_MIN      1024
+#define LINK_SOFT_MIN  65536
+#define THREADS_MAX    64
+#define ADDRESSES_MAX  16777216.0
+#define HANDSHAKES_MAX 65536
 
 #define GATEWAY_WS_ORIGINS "self"
 
@@ -74,6 +75,18 @@ const struct opt gateway_opts[] = {
     {.name = "max-addresses", .type = OPT_UINT, .offset = FIELD(max_addresses), .def = "65536",
      .unit = "", .min = 16, .max = ADDRESSES_MAX,
      .help = "addresses watched at once, 120 bytes each where one of the three above is on"},
+    {.name = "tls-cert", .type = OPT_TEXT, .offset = FIELD(tls_cert), .def = "", .unit = "",
+     .help = "certificate in PEM, those that lead to its root behind it: -listen and -ws-listen "
+             "speak TLS only; SIGHUP reads it anew"},
+    {.name = "tls-key", .type = OPT_TEXT, .offset = FIELD(tls_key), .def = "", .unit = "",
+     .help = "its private key in PEM, without a passphrase"},
+    {.name = "handshake-timeout", .type = OPT_DURATION, .offset = FIELD(handshake_timeout_ns),
+     .def = "10s", .unit = "s", .min = 0.1, .max = DAY_MS / 1000, .zero_off = true,
+     .help = "a TLS handshake that is not done by then is closed"},
+    {.name = "max-handshakes", .type = OPT_UINT, .offset = FIELD(max_handshakes), .def = "1024",
+     .unit = "", .min = 1, .max = HANDSHAKES_MAX, .zero_off = true,
+     .help = "TLS handshakes at once; for one more the one that waits longest for its client goes, "
+             "or accepting pauses"},
     {.name = "max-clients", .type = OPT_UINT, .offset = FIELD(max_clients), .def = "10000",
      .unit = "", .min = 1, .max = CLIENTS_MAX, .zero_off = true,
      .help = "clients at once; one more gets Bye 13"},
@@ -195,6 +208,26 @@ static int gateway_opts_check_edge(const struct gateway_config *config, char *wh
     return r == 0 ? 0 : E_RANGE;
 }
 
+static int gateway_opts_check_tls(const struct gateway_config *config, char *why, size_t why_cap)
+{
+    const bool cert = config->tls_cert[0] != '\0', key = config->tls_key[0] != '\0';
+
+    if (cert != key) {
+        snprintf(why, why_cap, "-%s: needs -%s beside it", cert ? "tls-cert" : "tls-key",
+                 cert ? "tls-key" : "tls-cert");
+        return E_RANGE;
+    }
+#ifndef PARTS_TLS
+    if (cert) {
+        snprintf(why, why_cap,
+                 "-tls-cert: this program was built without libssl or libcrypto "
+                 "(-version tells which)");
+        return E_MISSING;
+    }
+#endif
+    return 0;
+}
+
 int gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap)
 {
     char admin[HTTP_ADDR_MAX];
@@ -227,5 +260,6 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
     }
     if (gateway_opts_check_edge(config, why, why_cap) != 0)
         return E_RANGE;
-    return gateway_opts_check_ws(config, why, why_cap);
+    const int r = gateway_opts_check_tls(config, why, why_cap);
+    return r != 0 ? r : gateway_opts_check_ws(config, why, why_cap);
 }

@@ -22,6 +22,10 @@ struct gateway_config {
     uint64_t connect_rate_address; /* a second; 0: off */
     uint64_t login_rate_address;   /* a minute; 0: off */
     uint64_t max_addresses;
+    const char *tls_cert, *tls_key; /* both "": plain */
+    int64_t handshake_timeout_ns;   /* 0: off */
+    uint64_t max_handshakes;        /* 0: as many as there are descriptors */
+
     uint64_t max_clients;    /* 0: as many as there are descriptors */
     uint64_t max_frame;      /* bytes of a body; 0: PROTO_BATCH_MAX */
     uint64_t rate;           /* requests a second; 0: off */

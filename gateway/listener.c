@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,13 +37,85 @@ static bool listener_lets(struct listener *l, const char *peer, bool itself, uin
     return false;
 }
 
+static void listener_refused_error(struct listener *l, struct client *c, int r)
+{
+    l->clients->metrics->refused_error++;
+    log_often(LOG_WARN, "client refused reason=error error=\"%s\" peer=%s", err_text(r), c->peer);
+    clients_drop(l->clients, c);
+}
+
+/* Its connection is what it will be; takes `fd` and `seal` (NULL: plain). */
+static void listener_place(struct listener *l, struct client *c, int fd, struct ssl_st *seal)
+{
+    struct stream *s;
+
+    if (l->visitors) {
+        visitors_take(l->visitors, c, fd, seal);
+        return;
+    }
+    const int r = stream_create_sealed(l->loop, fd, seal, &l->limits, &client_stream_ops, c, &s);
+    if (r != 0)
+        listener_refused_error(l, c, r);
+    else
+        client_start(c, s);
+}
+
+/* --- TLS ---------------------------------------------------------------------------------------
+ */
+
+static void listener_shaken(void *owner, void *what, int fd, struct ssl_st *seal)
+{
+    struct listener *l = owner;
+    struct gateway_metrics *m = l->clients->metrics;
+
+    if (tls_resumed(seal))
+        m->tls_resumed++;
+    else
+        m->tls_new++;
+    listener_place(l, what, fd, seal);
+}
+
+static void listener_unshaken(void *owner, void *what, enum tls_fault fault, const char *text)
+{
+    static const size_t metrics[] = {
+        [TLS_FAULT_GONE] = offsetof(struct gateway_metrics, tls_gone),
+        [TLS_FAULT_PLAIN] = offsetof(struct gateway_metrics, tls_plain),
+        [TLS_FAULT_VERSION] = offsetof(struct gateway_metrics, tls_version),
+        [TLS_FAULT_REFUSED] = offsetof(struct gateway_metrics, tls_refused),
+        [TLS_FAULT_TRUST] = offsetof(struct gateway_metrics, tls_protocol),
+        [TLS_FAULT_PROTOCOL] = offsetof(struct gateway_metrics, tls_protocol),
+        [TLS_FAULT_LATE] = offsetof(struct gateway_metrics, tls_late),
+        [TLS_FAULT_FULL] = offsetof(struct gateway_metrics, tls_full),
+        [TLS_FAULT_ENDED] = offsetof(struct gateway_metrics, tls_ended),
+        [TLS_FAULT_MEMORY] = offsetof(struct gateway_metrics, refused_error),
+    };
+    struct listener *l = owner;
+    struct client *c = what;
+
+    ASSERT(fault > TLS_FAULT_NONE);
+    ASSERT(fault < ARRAY_LEN(metrics));
+    (*(uint64_t *)((char *)l->clients->metrics + metrics[fault]))++;
+    if (fault != TLS_FAULT_ENDED)
+        log_often(LOG_INFO, "handshake failed reason=%s error=\"%s\" peer=%s",
+                  tls_fault_text(fault), text, c->peer);
+    clients_drop(l->clients, c);
+}
+
+const struct handshake_ops listener_handshake_ops = {
+    .done = listener_shaken,
+    .failed = listener_unshaken,
+};
+
+/* --- accepting ---------------------------------------------------------------------------------
+ */
+
 /* Of whoever it is that comes. */
 void listener_admit(void *arg, int fd, const char *peer, bool itself)
 {
     struct listener *l = arg;
     struct clients *all = l->clients;
+    struct handshake *h;
     struct client *c;
-    struct stream *s;
     uint32_t address;
 
     if (!listener_lets(l, peer, itself, &address)) {
@@ -58,18 +131,15 @@ void listener_admit(void *arg, int fd, const char *peer, bool itself)
         return;
     }
     clients_came_from(all, c, address);
-    if (l->visitors) {
-        visitors_take(l->visitors, c, fd);
+    if (!l->handshakes) {
+        listener_place(l, c, fd, NULL);
         return;
     }
-    r = stream_create(l->loop, fd, &l->limits, &client_stream_ops, c, &s);
-    if (r != 0) {
-        clients_drop(all, c);
-        all->metrics->refused_error++;
-        log_often(LOG_WARN, "client refused reason=error error=\"%s\" peer=%s", err_text(r), peer);
-        return;
-    }
-    client_start(c, s);
+    r = handshakes_take(l->handshakes, fd, NULL, l, c, &h);
+    if (r == E_FULL) /* by the others, since it was accepted */
+        listener_unshaken(l, c, TLS_FAULT_FULL, tls_fault_text(TLS_FAULT_FULL));
+    else if (r != 0)
+        listener_refused_error(l, c, r);
 }
 
 static void listener_accepted(void *arg, int fd, const char *peer)
@@ -85,19 +155,29 @@ static void listener_paused(void *arg, bool on, int err)
     struct listener *l = arg;
 
     l->paused = on;
+    l->full = on && err == EBUSY;
     if (!on) {
         log_often(LOG_INFO, "accepting again clients=%u", clients_open(l->clients));
         return;
     }
     l->clients->metrics->accept_pauses++;
+    if (l->full) {
+        l->clients->metrics->tls_pauses++;
+        log_often(LOG_WARN, "accepting paused reason=handshakes pending=%u",
+                  handshakes_pending(l->handshakes));
+        return;
+    }
     log_often(LOG_WARN, "accepting paused error=\"%s\" clients=%u", strerror(err),
               clients_open(l->clients));
 }
 
-static bool listener_room(void *arg)
+static int listener_room(void *arg)
 {
     const struct listener *l = arg;
-    return l->clients->total->live < l->connections_max;
+
+    if (l->clients->total->live >= l->connections_max)
+        return EMFILE;
+    return l->handshakes && !handshakes_room(l->handshakes) ? EBUSY : 0;
 }
 
 static const struct net_listener_ops listener_ops = {
@@ -109,7 +189,7 @@ static const struct net_listener_ops listener_ops = {
 int listener_init(struct listener *l, struct loop *loop, struct clients *clients, const char *addr,
                   enum listener_port port, const struct stream_limits *limits,
                   uint64_t connections_max, struct proxied *proxied, struct visitors *visitors,
-                  char *why, size_t why_cap)
+                  struct handshakes *handshakes, char *why, size_t why_cap)
 {
     *l = (struct listener){
         .loop = loop,
@@ -118,6 +198,7 @@ int listener_init(struct listener *l, struct loop *loop, struct clients *clients
         .connections_max = connections_max,
         .proxied = proxied,
         .visitors = visitors,
+        .handshakes = handshakes,
     };
     if (port == LISTENER_ALONE)
         return net_listen(loop, addr, &listener_ops, l, &l->net, why, why_cap);

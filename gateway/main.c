@@ -80,6 +80,12 @@ static int gateway_reload_keys(void *arg, char *why, size_t why_cap)
     return crew_read_keys(run->crew, why, why_cap);
 }
 
+static int gateway_reload_tls(void *arg, char *why, size_t why_cap)
+{
+    struct gateway_run *run = arg;
+    return crew_read_tls(run->crew, why, why_cap);
+}
+
 /* Those that keep a file. */
 static int gateway_join_reload(struct gateway_run *run, const struct gateway_config *config)
 {
@@ -87,6 +93,8 @@ static int gateway_join_reload(struct gateway_run *run, const struct gateway_con
 
     if (config->link_key[0] != '\0')
         r = reload_join(&run->reload, "link-key", gateway_reload_keys, run);
+    if (r == 0 && config->tls_cert[0] != '\0')
+        r = reload_join(&run->reload, "tls-cert", gateway_reload_tls, run);
     return r;
 }
 

@@ -8,6 +8,7 @@
 #ifdef PARTS_WEBSOCKET
 
 #include "common/err.h"
+#include "common/io/tls.h"
 #include "common/log.h"
 #include "gateway/origins.h"
 #include "gateway/web_page.h"
@@ -248,16 +249,19 @@ static const struct stream_ops visitor_ops = {.data = visitor_data, .closed = vi
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static int visitor_create(struct visitors *home, struct client *c, int fd, struct visitor **out)
+static int visitor_create(struct visitors *home, struct client *c, int fd, struct ssl_st *seal,
+                          struct visitor **out)
 {
     struct visitor *v = calloc(1, sizeof(*v));
 
     if (!v) {
+        tls_seal_free(seal);
         close(fd);
         return E_NOMEM;
     }
     *v = (struct visitor){.home = home, .client = c};
-    int r = stream_create(home->loop, fd, &visitor_limits, &visitor_ops, v, &v->stream);
+    int r =
+        stream_create_sealed(home->loop, fd, seal, &visitor_limits, &visitor_ops, v, &v->stream);
     if (r == 0 && home->head_ns != 0)
         r = loop_timer_create(home->loop, visitor_late, v, &v->timer);
     if (r != 0) {
@@ -289,19 +293,20 @@ static bool visitors_place(struct visitors *home)
     return false;
 }
 
-void visitors_take(struct visitors *home, struct client *c, int fd)
+void visitors_take(struct visitors *home, struct client *c, int fd, struct ssl_st *seal)
 {
     struct clients *all = home->clients;
     struct visitor *v;
 
     if (!visitors_place(home)) {
+        tls_seal_free(seal);
         close(fd);
         log_often(LOG_WARN, "visitor refused reason=full visitors=%d peer=%s", VISITORS_MAX,
                   c->peer);
         clients_drop(all, c);
         return;
     }
-    const int r = visitor_create(home, c, fd, &v);
+    const int r = visitor_create(home, c, fd, seal, &v);
     if (r != 0) {
         all->metrics->refused_error++;
         log_often(LOG_WARN, "visitor refused reason=error error=\"%s\" peer=%s", err_text(r),
@@ -328,10 +333,9 @@ void visitors_end(struct visitors *home)
 
 #else
 
-void visitors_take(struct visitors *home, struct client *c, int fd)
+void visitors_take(struct visitors *home, struct client *c, int fd, struct ssl_st *seal)
 {
-    (void)home;
-    (void)fd;
+    (void)home, (void)fd, (void)seal;
     ASSERT(!c); /* without WebSocket nobody listens for any */
 }
 

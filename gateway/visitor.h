@@ -32,7 +32,7 @@ struct visitors {
     size_t queued;                /* bytes of answers under way */
 };
 
-/* A new connection: takes `c`, which has not started, and `fd`. */
-void visitors_take(struct visitors *v, struct client *c, int fd);
+/* A new connection: takes `c`, which has not started, `fd` and its seal (NULL: plain). */
+void visitors_take(struct visitors *v, struct client *c, int fd, struct ssl_st *seal);
 /* All are shut, whatever they wait for. */
 void visitors_end(struct visitors *v);

@@ -4,7 +4,7 @@
 #   tests/run-house.sh BIN BUILD DIR
 #
 # deploy/run.sh under every way of being ended, tests/run-smoke.sh, make install and uninstall, and
-# deploy/install-deps.sh on machines made of a folder of false tools.
+# deploy/dev-certs.sh, and deploy/install-deps.sh on machines made of a folder of false tools.
 # May touch: DIR, the processes it started.
 # On trouble: `not ok - ...` with what was seen, and exit status 1.
 set -u
@@ -153,6 +153,36 @@ check "install: man pages" [ -s "$dir/root/usr/share/man/man8/aegis.8" -a \
 check "uninstall: does well" quiet_make uninstall
 check "uninstall: leaves no file" [ -z "$(find "$dir/root" -type f)" ]
 
+# --- deploy/dev-certs.sh ---------------------------------------------------------------------------
+
+certs() {
+    sh deploy/dev-certs.sh "$dir/certs" "$@" >"$dir/certs.out" 2>&1 || { cat "$dir/certs.out"; return 1; }
+}
+good_for() {
+    openssl verify -CAfile "$dir/certs/ca.pem" -purpose sslserver "-verify_$1" "$2" "$dir/certs/cert.pem" \
+        >"$dir/certs.out" 2>&1
+}
+if command -v openssl >/dev/null; then
+    check "certs: are made" certs
+    check "certs: for localhost" good_for hostname localhost
+    check "certs: and for 127.0.0.1" good_for ip 127.0.0.1
+    check "certs: and for nobody else" sh -c "! openssl verify -CAfile '$dir/certs/ca.pem' \
+        -verify_hostname example.org '$dir/certs/cert.pem' >/dev/null 2>&1"
+    check "certs: nobody else may read the keys" [ -z "$(find "$dir/certs" -name '*key*' -perm /077)" ]
+    before=$(cat "$dir/certs/ca.pem") cert=$(cat "$dir/certs/cert.pem")
+    check "certs: are made anew, for a name" certs game.example 10.0.0.7
+    check "certs: of the same root" [ "$before" = "$(cat "$dir/certs/ca.pem")" ]
+    check "certs: and are others" [ "$cert" != "$(cat "$dir/certs/cert.pem")" ]
+    check "certs: for that name" good_for hostname game.example
+    check "certs: and that address" good_for ip 10.0.0.7
+    check "certs: nothing else is left" [ "$(ls "$dir/certs" | tr '\n' ' ')" = \
+        "ca.key ca.pem cert.pem key.pem " ]
+fi
+mkdir -p "$dir/empty"
+PATH=$dir/empty "$(command -v sh)" deploy/dev-certs.sh "$dir/none" >"$dir/certs.out" 2>&1
+check "certs: without openssl" [ $? = 1 ]
+check "certs: say so" shown "$dir/certs.out" 'no openssl (Debian: openssl)'
+
 # --- deploy/install-deps.sh ------------------------------------------------------------------------
 # A machine is a folder of tools: a few real ones, and false ones that say what we like.
 
@@ -203,7 +233,7 @@ machine full root apt old-names
 check "deps: installs what is missing only" deps 0 test
 check "deps: asks for the lists once, then installs all" [ "$(sed 's/.*Use-Pty=0 //' "$dir/apt.log")" = \
     "update
-install -y --no-install-recommends libcriterion-dev nats-server python3 python3-msgpack spin" ]
+install -y --no-install-recommends libcriterion-dev nats-server openssl python3 python3-msgpack spin" ]
 check "deps: says what for" shown "$dir/deps.out" 'libcriterion-dev (runs the unit tests)'
 machine empty root apt old-names
 check "deps: an old Debian" deps 0 build

@@ -35,6 +35,10 @@ Test(gateway_opts, every_default_is_the_designs)
     cr_assert_str_eq(c.ws_origins, "self");
     cr_assert_str_eq(c.web, "");
     cr_assert_str_eq(c.web_maps, "");
+    cr_assert_str_eq(c.tls_cert, "");
+    cr_assert_str_eq(c.tls_key, "");
+    cr_assert_eq(c.handshake_timeout_ns, 10 * CLOCK_NS_PER_S);
+    cr_assert_eq(c.max_handshakes, 1024);
     cr_assert_eq(c.link_timeout_ns, 3 * CLOCK_NS_PER_S);
     cr_assert_eq(c.max_clients, 10000);
     cr_assert_eq(c.max_frame, 16384);
@@ -60,10 +64,24 @@ Test(gateway_opts, every_default_is_the_designs)
 Test(gateway_opts, every_limit_can_be_turned_off_with_0)
 {
     static const char *const flags[] = {
-        "-link-timeout=0", "-max-clients=0",   "-max-frame=0",       "-rate=0",
-        "-rate-burst=0",   "-idle-timeout=0",  "-login-timeout=0",   "-frame-timeout=0",
-        "-queue-soft=0",   "-queue-hard=0",    "-slow-timeout=0",    "-sndbuf=0",
-        "-linger=0",       "-drain-timeout=0", "-link-queue-soft=0", "-link-queue-hard=0",
+        "-link-timeout=0",
+        "-max-clients=0",
+        "-max-frame=0",
+        "-rate=0",
+        "-rate-burst=0",
+        "-idle-timeout=0",
+        "-login-timeout=0",
+        "-frame-timeout=0",
+        "-queue-soft=0",
+        "-queue-hard=0",
+        "-slow-timeout=0",
+        "-sndbuf=0",
+        "-linger=0",
+        "-drain-timeout=0",
+        "-link-queue-soft=0",
+        "-link-queue-hard=0",
+        "-handshake-timeout=0",
+        "-max-handshakes=0",
     };
     struct gateway_config c;
     char why[256];
@@ -106,6 +124,8 @@ Test(gateway_opts, values_that_make_no_sense_are_refused_by_name) /* CASES F02 *
         "-log-format=xml",
         "-role=world",
         "-threads=0",
+        "-handshake-timeout=1ms",
+        "-max-handshakes=65537",
         "-nonsense=1",
     };
     struct gateway_config c;
@@ -152,6 +172,19 @@ Test(gateway_opts, pairs_that_clash_are_refused_by_name)
 #else
     cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_MISSING);
     cr_assert(strstr(why, "-ws-listen: this program was built without"), "%s", why);
+#endif
+    cr_assert_eq(parse(&c, "-tls-cert=c.pem", why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
+    cr_assert_str_eq(why, "-tls-cert: needs -tls-key beside it");
+    cr_assert_eq(parse(&c, "-tls-key=k.pem", why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
+    cr_assert_str_eq(why, "-tls-key: needs -tls-cert beside it");
+    c.tls_cert = "c.pem";
+#ifdef PARTS_TLS
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), 0, "%s", why);
+#else
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_MISSING);
+    cr_assert(strstr(why, "-tls-cert: this program was built without"), "%s", why);
 #endif
     cr_assert_eq(parse(&c, "-admin=localhost", why, sizeof(why)), OPTS_OK);
     cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
