@@ -106,6 +106,15 @@ void outbox_note(struct outbox *o, struct link_ref link, uint64_t session, struc
     end(o, link, start);
 }
 
+void outbox_redirect(struct outbox *o, struct link_ref link, uint64_t session, struct span world,
+                     uint32_t entity, uint32_t count)
+{
+    size_t start = begin(o, LINK_DATA_OVERHEAD + LINK_WORLD_MAX);
+
+    link_write_redirect(&o->w, session, world, entity, count);
+    end(o, link, start);
+}
+
 void outbox_begin(struct outbox *o, struct link_ref link, uint64_t session)
 {
     ASSERT(!o->open);

@@ -60,6 +60,10 @@ void outbox_close(struct outbox *o, struct link_ref link, uint64_t session, uint
 /* What the gateway is to keep for a session: at most LINK_NOTE_MAX bytes. */
 void outbox_note(struct outbox *o, struct link_ref link, uint64_t session, struct span note);
 
+/* Another world has the session from now on: the last word of it here. */
+void outbox_redirect(struct outbox *o, struct link_ref link, uint64_t session, struct span world,
+                     uint32_t entity, uint32_t count);
+
 /* Lay bodies for one session in place: begin, then for each body room and put, then end. They
  * travel in one link frame, in more only where one would pass LINK_FRAME_MAX or
  * LINK_PLACED_MAX bodies. Nothing else is written between begin and end. */

@@ -3,6 +3,8 @@
 
 #include "world/cluster/border.h"
 #include "world/command/admit.h"
+#include "world/command/give.h"
+#include "world/command/host.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
 #include "world/command/npcs.h"
@@ -86,13 +88,17 @@ void tick_run(struct world *w, struct mono now)
     schedule_run(&w->schedule, w, w->tick, now);
     admit_run(w, now);
     keep_run(w, now);
-    if (w->cluster)
+    if (w->cluster) {
         border_tick(w);
+        host_tick(w, now);
+    }
     walks_tick(w, now);
     teleport_portals(w);
     npcs_tick(w, now);
-    if (w->cluster)
+    if (w->cluster) {
+        give_tick(w, now);
         border_tell(w);
+    }
     phase_end(w, PHASE_WALK, &at);
     from = grid_phase(w);
     phase_end(w, PHASE_GRID, &at);

@@ -2,7 +2,7 @@
 #include "world/world.h"
 
 #include "common/err.h"
-#include "world/cluster/realm.h"
+#include "world/cluster/handover.h"
 #include "world/command/npcs.h"
 #include "world/state/map.h"
 #include "world/interest/drain.h"
@@ -165,7 +165,8 @@ static int rooms_init(struct world *w, const struct soft_rules *soft)
         id_pool_init(&w->ids, ids, PROTO_ID_REST_S * CLOCK_NS_PER_S) != 0 ||
         sessions_init(&w->sessions, sessions_max(c), rng_next(&w->rng)) != 0 ||
         characters_init(&w->characters, sessions_max(c), cap, cap) != 0 ||
-        backlog_init(&w->backlog, sessions_max(c)) != 0 ||
+        backlog_init(&w->backlog, sessions_max(c) + (w->ops.cluster.ops ? HANDOVER_CHAINS : 0)) !=
+            0 ||
         sight_init(&w->sight, rules, bounds, w->scenes.n, cap, lists) != 0 ||
         (soft_wanted(soft) &&
          soft_create(soft, &w->scenes, cap, c->max_pairs, &w->sight.soft) != 0) ||

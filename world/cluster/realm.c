@@ -3,6 +3,7 @@
 
 #include "common/err.h"
 #include "world/cluster/border.h"
+#include "world/cluster/handover.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -74,6 +75,8 @@ int realm_create(struct world *w, const struct cluster_door *door, char *why, si
         err = take_memory(r, w->entities.cap);
     if (err == 0)
         err = border_create(&r->border);
+    if (err == 0)
+        err = handover_create(w->sessions.slots.cap, &r->handover);
     w->sight.holds++; /* with worlds beside it, sight is not certain to be symmetric */
     return err;
 }
@@ -82,6 +85,7 @@ void realm_destroy(struct realm *r)
 {
     if (!r)
         return;
+    handover_destroy(r->handover);
     border_destroy(r->border);
     free(r->past);
     free(r->mark);
@@ -202,12 +206,28 @@ void realm_past_note(struct realm *r, uint32_t id, uint32_t count, struct mono n
 
     if (p->id == id && p->count > count && clock_since(now, p->until) < 0)
         return;
-    *p = (struct realm_past){id, count, clock_add(now, REALM_PAST_NS)};
+    *p = (struct realm_past){id, count, false, clock_add(now, REALM_PAST_NS)};
+}
+
+void realm_past_refuse(struct realm *r, uint32_t id, uint32_t count, struct mono now)
+{
+    struct realm_past *p = &r->past[id % REALM_PAST];
+
+    if (p->id == id && p->count >= count && clock_since(now, p->until) < 0)
+        return;
+    *p = (struct realm_past){id, count, true, clock_add(now, REALM_PAST_NS)};
+}
+
+const struct realm_past *realm_past_of(const struct realm *r, uint32_t id, struct mono now)
+{
+    const struct realm_past *p = &r->past[id % REALM_PAST];
+
+    return p->id == id && clock_since(now, p->until) < 0 ? p : NULL;
 }
 
 bool realm_is_past(const struct realm *r, uint32_t id, uint32_t count, struct mono now)
 {
-    const struct realm_past *p = &r->past[id % REALM_PAST];
+    const struct realm_past *p = realm_past_of(r, id, now);
 
-    return p->id == id && count <= p->count && clock_since(now, p->until) < 0;
+    return p && count <= p->count;
 }

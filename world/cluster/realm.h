@@ -45,10 +45,12 @@ struct realm_zone {
 /* One that was here, or is elsewhere: what is said of it under a lower count is old. */
 struct realm_past {
     uint32_t id, count;
+    bool refused; /* it was never taken under this count, and will not be */
     struct mono until;
 };
 
 struct border;
+struct handover;
 
 struct realm {
     struct cluster_door door;
@@ -72,6 +74,7 @@ struct realm {
 
     struct realm_past *past; /* [REALM_PAST] by id */
     struct border *border;
+    struct handover *handover;
 };
 
 /* For a world whose other rooms stand. 0, E_NOMEM, or E_RANGE. */
@@ -112,5 +115,9 @@ uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities 
 /* It was handed over so often, or it ended after so many times: `count` and what is below is old.
  */
 void realm_past_note(struct realm *r, uint32_t id, uint32_t count, struct mono now);
+/* It is not taken under this count, now or ever. */
+void realm_past_refuse(struct realm *r, uint32_t id, uint32_t count, struct mono now);
+/* What is known of one of this id; NULL: nothing. */
+const struct realm_past *realm_past_of(const struct realm *r, uint32_t id, struct mono now);
 /* Is this count old news of one of this id? */
 bool realm_is_past(const struct realm *r, uint32_t id, uint32_t count, struct mono now);

@@ -5,6 +5,7 @@
 
 #include "common/log.h"
 #include "world/command/courier.h"
+#include "world/command/give.h"
 #include "world/cluster/realm.h"
 #include "world/command/walks.h"
 #include "world/command/keep.h"
@@ -69,8 +70,9 @@ static double place(struct world *w, struct session_ref who, bool asked, struct 
 }
 
 /* Into the world: where it was last, or at a spawn of the scene; of no other one if that is asked
- * for. 0, or a PE_*, and nothing is changed. */
-static int enter(struct world *w, struct session_ref who, uint32_t scene, bool asked,
+ * for. `request`: by the request at hand. 0, or a PE_*, and nothing is changed; in a cluster
+ * ROUTER_WAITS, or 0 without a request, where the place is another world's, which lets it in. */
+static int enter(struct world *w, struct session_ref who, uint32_t scene, bool asked, bool request,
                  struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
@@ -80,9 +82,17 @@ static int enter(struct world *w, struct session_ref who, uint32_t scene, bool a
         .scene = scene,
         .now = now,
     };
-    double dir;
+    double dir = 0;
     int err;
 
+    if (w->cluster) {
+        err = take_id(w, s, now, &birth.id);
+        if (err != 0)
+            return err;
+        dir = place(w, who, asked, &birth);
+        if (!realm_owns(w->cluster, realm_zone_at(w->cluster, birth.scene, birth.x, birth.y)))
+            return give_enter(w, who, birth.scene, birth.x, birth.y, request, now);
+    }
     if (entities_full(&w->entities)) {
         w->metrics.entities_full++;
         w->reason = "the world is full: entities";
@@ -93,11 +103,13 @@ static int enter(struct world *w, struct session_ref who, uint32_t scene, bool a
         w->reason = "the store is busy: try again later";
         return PE_UNAVAILABLE;
     }
-    err = take_id(w, s, now, &birth.id);
-    if (err != 0)
-        return err;
+    if (!w->cluster) {
+        err = take_id(w, s, now, &birth.id);
+        if (err != 0)
+            return err;
+        dir = place(w, who, asked, &birth);
+    }
 
-    dir = place(w, who, asked, &birth);
     err = entities_add(&w->entities, &birth, &s->entity);
     ASSERT(err == 0); /* there was a place */
     w->entities.dir[s->entity.slot] = dir;
@@ -124,7 +136,7 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
 
     if (m->enter_req.has_scene && !scenes_find(&w->scenes, m->enter_req.scene, &scene))
         return PE_NO_SUCH_SCENE;
-    err = enter(w, who, scene, m->enter_req.has_scene, now);
+    err = enter(w, who, scene, m->enter_req.has_scene, true, now);
     if (err != 0)
         return err;
     cmd_bind_note(w, s);
@@ -134,9 +146,9 @@ int cmd_enter(struct world *w, struct session_ref who, const struct message *m, 
 
 int cmd_enter_again(struct world *w, struct session_ref who, struct mono now)
 {
-    int err = enter(w, who, w->scenes.first, false, now);
+    int err = enter(w, who, w->scenes.first, false, false, now);
 
-    if (err == 0)
+    if (err == 0 && w->sessions.list[who.slot].state == SESSION_INSIDE)
         cmd_enter_tell(w, &w->sessions.list[who.slot], 0);
     return err;
 }
@@ -157,6 +169,8 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
         return;
     keep_entity(w, slot, e->cold[slot].session);
     cmd_enter_part(w, slot, w->tick + 1);
+    if (w->cluster)
+        realm_past_note(w->cluster, e->id[slot], w->cluster->count[slot], now);
     courier_id_end(w, e->id[slot], now);
     log_often(LOG_INFO, "world #%u \"%.*s\" left (%.1f, %.1f) session=%" PRIu64 " peer=%s",
               e->id[slot], (int)s->name_len, s->name, e->x[slot], e->y[slot], s->sid, s->peer);

@@ -4,6 +4,7 @@
 #include "world/command/router.h"
 
 #include "common/log.h"
+#include "world/command/give.h"
 #include "world/command/walks.h"
 
 #include <inttypes.h>
@@ -56,10 +57,15 @@ int cmd_move(struct world *w, struct session_ref who, const struct message *m, s
     struct entities *e = &w->entities;
     uint32_t slot = s->entity.slot;
     bool moved;
+    struct motion before = e->motion[slot];
     int err = check(w, s, slot, m, now);
 
     if (err != 0)
         return err;
+    if (w->cluster && give_is_beyond(w, e->scene[slot], m->move_req.x, m->move_req.y)) {
+        e->motion[slot] = before; /* the world whose place that is will spend it */
+        return give_request(w, who, e->scene[slot], m->move_req.x, m->move_req.y, now);
+    }
 
     (void)walks_end(w, slot); /* its speed is 0 again, where this move says nothing of it */
     moved = e->x[slot] != m->move_req.x || e->y[slot] != m->move_req.y;

@@ -7,6 +7,7 @@
 #include "world/command/router.h"
 
 #include "common/log.h"
+#include "world/command/give.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
 #include "world/interest/drain.h"
@@ -48,6 +49,12 @@ void cmd_resume_wait(struct world *w, struct session_ref who, struct mono now)
     log_often(LOG_INFO, "world #%u \"%.*s\" waits session=%" PRIu64 " peer=%s",
               w->entities.id[s->entity.slot], (int)s->name_len, s->name, s->sid, s->peer);
     keep_changed(w, s->entity.slot);
+    if (s->hold == SESSION_MOVES)
+        give_lost(w, s);
+    if (s->hold != SESSION_FREE) { /* nobody waits for answers any more */
+        s->hold = SESSION_FREE;
+        backlog_clear(&w->backlog, who.slot);
+    }
     blind(w, s);
     sessions_wait(&w->sessions, who, clock_add(now, w->config.resume_window_ns));
     w->metrics.waits++;
@@ -127,6 +134,10 @@ int cmd_resume(struct world *w, struct session_ref who, const struct message *m,
         return PE_AUTH_FAILED;
     }
 
+    if (w->sessions.list[old.slot].hold == SESSION_HANDED) {
+        w->reason = "the session goes to another world: try again";
+        return PE_UNAVAILABLE;
+    }
     if (!has_id(w, &w->sessions.list[old.slot], now))
         return PE_UNAVAILABLE;
 

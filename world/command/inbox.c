@@ -5,6 +5,8 @@
 #include "common/log.h"
 #include "proto/link.h"
 #include "world/command/courier.h"
+#include "world/command/give.h"
+#include "world/command/host.h"
 #include "world/command/keep.h"
 #include "world/command/router.h"
 #include "world/interest/drain.h"
@@ -51,6 +53,8 @@ void inbox_session_end(struct world *w, struct session_ref who, struct mono now)
 
     if (!sessions_find(&w->sessions, who, &s))
         return;
+    if (s->hold == SESSION_MOVES || s->hold == SESSION_HANDED)
+        give_lost(w, s);
     cmd_enter_undo(w, s, now);
     keep_end(w, who);
     if (s->next_id != 0)
@@ -174,6 +178,23 @@ static void take_bind(struct world *w, struct link_ref link, const struct link_f
         cmd_bind(w, who, f->note, now);
 }
 
+/* Like a bind, of one that another world has handed over. */
+static void take_attach(struct world *w, struct link_ref link, const struct link_frame *f,
+                        struct mono now)
+{
+    struct session_ref who;
+
+    if (w->sessions.slots.live == w->sessions.slots.cap) {
+        w->metrics.sessions_full++;
+        w->metrics.binds_refused++;
+        outbox_close(&w->outbox, link, f->session, 0, "the world is full: sessions");
+        return;
+    }
+    take_open(w, link, f, now);
+    if (sessions_by_sid(&w->sessions, link, f->session, &who))
+        host_attach(w, who, f, now);
+}
+
 static int take_data(struct world *w, struct link_ref link, const struct link_frame *f,
                      struct mono now)
 {
@@ -242,6 +263,17 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
         return 0;
     case LINK_CONGESTION:
         take_congestion(w, link, &f, now);
+        return 0;
+    case LINK_ATTACH:
+        if (!w->cluster)
+            return E_BAD;
+        take_attach(w, link, &f, now);
+        return 0;
+    case LINK_LEFT:
+        if (!w->cluster)
+            return E_BAD;
+        if (sessions_by_sid(&w->sessions, link, f.session, &who))
+            give_left(w, who, now);
         return 0;
     case LINK_DRAIN:
         if (sessions_by_sid(&w->sessions, link, f.session, &who))

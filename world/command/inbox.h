@@ -14,7 +14,8 @@ int inbox_link_up(struct world *w, struct span id, struct mono now, struct link_
                   struct link_ref *replaced) MUST_CHECK;
 /* It is gone: all its sessions are lost. A stale ref is ignored. */
 void inbox_link_down(struct world *w, struct link_ref link, struct mono now);
-/* One link frame's body: open, bind, data, close, congestion or drain. 0; E_BAD: the link is not to
+/* One link frame's body: open, bind, attach, data, left, close, congestion or
+ * drain. 0; E_BAD: the link is not to
  * be trusted any longer (the edge closes it). */
 int inbox_frame(struct world *w, struct link_ref link, struct span body,
                 struct mono now) MUST_CHECK;

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "proto/walk.h"
 #include "world/command/admit.h"
+#include "world/command/give.h"
 #include "world/command/inbox.h"
 
 #include <inttypes.h>
@@ -126,15 +127,18 @@ static void wait(struct world *w, struct session_ref who, struct session *s, str
                  const struct walk_head *head)
 {
     bool first = w->backlog.chains[who.slot].bodies == 0 && s->hold == SESSION_WAITS;
+    int err = s->hold == SESSION_HANDED ? give_late(w, s, body)
+              : s->hold == SESSION_LATE ? backlog_add_far(&w->backlog, who.slot, body)
+                                        : backlog_add(&w->backlog, who.slot, body);
 
-    if (backlog_add(&w->backlog, who.slot, body) == 0)
+    if (err == 0)
         return;
     w->metrics.requests_held_full++;
     if (first) { /* the login itself: there is no more room for anybody's */
         admit_leave(w, who);
         w->reason = "too many log in at this time: try again later";
     } else {
-        w->reason = "too many requests wait for the login";
+        w->reason = "too many requests wait";
     }
     router_error(w, s, head->cmd, head->seq, first ? PE_UNAVAILABLE : PE_RATE_LIMITED);
 }

@@ -11,8 +11,9 @@
 #include "world/world.h"
 
 /* Put the entity at (x, y) of the scene of this number. 0; PE_NOT_IN_WORLD: it is not (any more);
- * PE_NO_SUCH_SCENE; PE_MOVE_BOUNDS: outside; PE_MOVE_BLOCKED: on a blocked tile. Nothing changes
- * where it is not 0. */
+ * PE_NO_SUCH_SCENE; PE_MOVE_BOUNDS: outside; PE_MOVE_BLOCKED: on a blocked tile; in a
+ * cluster PE_UNAVAILABLE: another world's, which cannot be reached. Nothing changes where it is not
+ * 0; where it is another world's it goes with one of the next ticks. */
 int teleport_entity(struct world *w, struct entity_ref who, uint32_t scene, double x,
                     double y) MUST_CHECK;
 

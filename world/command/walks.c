@@ -2,6 +2,7 @@
 #include "world/command/walks.h"
 
 #include "common/err.h"
+#include "world/command/give.h"
 #include "world/command/router.h"
 #include "world/state/map.h"
 
@@ -121,6 +122,16 @@ static void ended(struct world *w, uint32_t slot, enum walkers_end end)
     finder_drop(&w->finder, slot);
 }
 
+/* It stands at the end of what this world may have it walk on, until another world takes it; not
+ * for ever. */
+static void wait_beyond(struct world *w, uint32_t slot, struct mono now)
+{
+    if (clock_since(now, walkers_find(&w->walkers, slot)->moved) < 3 * WALKERS_STALL_NS)
+        return;
+    (void)walks_end(w, slot);
+    tell_fail(w, slot, PE_UNAVAILABLE);
+}
+
 void walks_tick(struct world *w, struct mono now)
 {
     struct walkers *ws = &w->walkers;
@@ -128,8 +139,13 @@ void walks_tick(struct world *w, struct mono now)
     finder_run(&w->finder, way_ends, way_found, w);
     for (uint32_t i = ws->n; i-- > 0;) { /* who ends is replaced by one that took its step */
         uint32_t slot = ws->walks[i].slot;
-        enum walkers_end end =
-            walkers_step(ws, i, &w->entities, &w->motion, walks_ground(w, slot), now);
+        enum walkers_end end;
+
+        if (w->cluster && give_holds(w, slot, now)) {
+            wait_beyond(w, slot, now);
+            continue;
+        }
+        end = walkers_step(ws, i, &w->entities, &w->motion, walks_ground(w, slot), now);
 
         /* Where the line is full it asks again, until it has stood for too long. */
         if (end == WALKERS_SEEKING && finder_ask(&w->finder, slot, 1) != 0)

@@ -80,15 +80,15 @@ static void put(struct backlog *b, struct backlog_chain *c, const uint8_t *p, ui
     }
 }
 
-int backlog_add(struct backlog *b, uint32_t slot, struct span body)
+static int add(struct backlog *b, uint32_t slot, struct span body, uint32_t bodies, uint32_t bytes)
 {
     struct backlog_chain *c = &b->chains[slot];
     uint32_t room = c->last != 0 ? BACKLOG_BLOCK - block(b, c->last)->used : 0;
     uint32_t n = (uint32_t)body.n + HEAD;
     uint32_t blocks = n > room ? (n - room + BACKLOG_BLOCK - 1) / BACKLOG_BLOCK : 0;
 
-    if (body.n > BACKLOG_BODY_MAX || c->bodies == BACKLOG_OWN_BODIES ||
-        (c->bodies > 0 && c->bytes + n > BACKLOG_OWN_BYTES) || blocks > b->cap - b->used)
+    if (body.n > BACKLOG_BODY_MAX || c->bodies >= bodies ||
+        (c->bodies > 0 && c->bytes + n > bytes) || blocks > b->cap - b->used)
         return E_FULL;
     put(b, c, (const uint8_t[]){(uint8_t)(body.n >> 8), (uint8_t)body.n}, HEAD);
     put(b, c, body.p, (uint32_t)body.n);
@@ -96,6 +96,34 @@ int backlog_add(struct backlog *b, uint32_t slot, struct span body)
     c->bytes += n;
     b->bodies++;
     return 0;
+}
+
+int backlog_add(struct backlog *b, uint32_t slot, struct span body)
+{
+    return add(b, slot, body, BACKLOG_OWN_BODIES, BACKLOG_OWN_BYTES);
+}
+
+int backlog_add_far(struct backlog *b, uint32_t slot, struct span body)
+{
+    return add(b, slot, body, BACKLOG_FAR_BODIES, BACKLOG_FAR_BYTES);
+}
+
+void backlog_move(struct backlog *b, uint32_t to, uint32_t from)
+{
+    struct backlog_chain *t = &b->chains[to], *f = &b->chains[from];
+
+    ASSERT(to != from);
+    if (f->bodies == 0)
+        return;
+    ASSERT(t->read == 0);
+    if (t->bodies > 0) {
+        block(b, f->last)->next = t->first;
+        f->last = t->last;
+    }
+    f->bodies += t->bodies;
+    f->bytes += t->bytes;
+    *t = *f;
+    *f = (struct backlog_chain){0};
 }
 
 /* Where reading stands. */

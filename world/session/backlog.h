@@ -12,6 +12,8 @@
 #define BACKLOG_OWN_BODIES 32         /* of one session */
 #define BACKLOG_OWN_BYTES  16384      /* of one session; a single body may be larger */
 #define BACKLOG_BODY_MAX   16384      /* bytes of a body */
+#define BACKLOG_FAR_BODIES 256        /* of one that is handed to another world */
+#define BACKLOG_FAR_BYTES  65536
 
 struct backlog_block {
     uint32_t next; /* of the session, or of the free ones */
@@ -40,6 +42,11 @@ int backlog_init(struct backlog *b, uint32_t sessions) MUST_CHECK;
 void backlog_fini(struct backlog *b);
 /* Copy a body to the end of a session's. 0, or E_FULL: nothing changed. */
 int backlog_add(struct backlog *b, uint32_t slot, struct span body) MUST_CHECK;
+/* The same for one that is handed to another world, which has more room. */
+int backlog_add_far(struct backlog *b, uint32_t slot, struct span body) MUST_CHECK;
+/* What waits at `from` waits at `to` from now on, before what waits there, of which nothing was
+ * taken yet. */
+void backlog_move(struct backlog *b, uint32_t to, uint32_t from);
 /* The first one, without taking it; false: there is none. Lives until the next look at any. */
 bool backlog_peek(struct backlog *b, uint32_t slot, struct span *body);
 /* Take the first away; there must be one. */

@@ -161,6 +161,22 @@ static void leave_link(struct sessions *s, uint32_t slot)
     x->link = (struct link_ref){0};
 }
 
+static void wait_add(struct sessions *s, uint32_t slot, struct mono until)
+{
+    struct session *x = &s->list[slot];
+
+    x->state = SESSION_WAITING;
+    x->until = until;
+    x->next = SLOTS_NONE;
+    x->prev = s->wait_last;
+    if (s->wait_last == SLOTS_NONE)
+        s->wait_first = slot;
+    else
+        s->list[s->wait_last].next = slot;
+    s->wait_last = slot;
+    s->waiting++;
+}
+
 void sessions_wait(struct sessions *s, struct session_ref ref, struct mono until)
 {
     struct session *x = &s->list[ref.slot];
@@ -169,16 +185,22 @@ void sessions_wait(struct sessions *s, struct session_ref ref, struct mono until
     ASSERT(x->name_len > 0);
     ASSERT(x->link.gen != 0);
     leave_link(s, ref.slot);
-    x->state = SESSION_WAITING;
-    x->until = until;
-    x->next = SLOTS_NONE;
-    x->prev = s->wait_last;
-    if (s->wait_last == SLOTS_NONE)
-        s->wait_first = ref.slot;
-    else
-        s->list[s->wait_last].next = ref.slot;
-    s->wait_last = ref.slot;
-    s->waiting++;
+    wait_add(s, ref.slot, until);
+}
+
+int sessions_open_waiting(struct sessions *s, struct span name, struct mono until,
+                          struct session_ref *out)
+{
+    uint32_t slot, gen;
+    int err = slots_take(&s->slots, &slot, &gen);
+
+    if (err != 0)
+        return err;
+    s->list[slot] = (struct session){.state = SESSION_WAITING};
+    *out = (struct session_ref){slot, gen};
+    sessions_take_name(s, *out, name);
+    wait_add(s, slot, until);
+    return 0;
 }
 
 int sessions_open(struct sessions *s, struct link_ref link, uint64_t sid, struct span peer,

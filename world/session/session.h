@@ -26,8 +26,11 @@ enum session_state {
 /* What a session waits for; meanwhile its requests wait too (world/session/backlog). */
 enum session_hold {
     SESSION_FREE,
-    SESSION_WAITS, /* for its turn to log in */
-    SESSION_ASKED  /* for the store's answer */
+    SESSION_WAITS,  /* for its turn to log in */
+    SESSION_ASKED,  /* for the store's answer */
+    SESSION_MOVES,  /* for another world, which is to answer what it asks */
+    SESSION_HANDED, /* for its gateway to leave: another world has it */
+    SESSION_LATE    /* for what it asked another world, which comes first */
 };
 
 struct session {
@@ -40,6 +43,7 @@ struct session {
     uint32_t requests; /* in tick `requests_tick` */
     uint32_t requests_tick;
     enum session_hold hold;
+    uint32_t gift;     /* where MOVES or HANDED: of world/cluster/handover */
     bool admitted;     /* its turn to log in has come */
     bool congested;    /* its client does not drain */
     bool paused;       /* batches wait: for its client, or for its whole link */
@@ -91,6 +95,10 @@ int sessions_open(struct sessions *s, struct link_ref link, uint64_t sid, struct
                   struct session_ref *out) MUST_CHECK;
 /* The session must be alive; its name is free again. */
 void sessions_end(struct sessions *s, struct session_ref ref);
+/* One that came without a link, from another world, and waits until then; the name must be free. 0,
+ * or E_FULL. */
+int sessions_open_waiting(struct sessions *s, struct span name, struct mono until,
+                          struct session_ref *out) MUST_CHECK;
 /* Its connection is lost: it leaves its link, and waits until then. `until` never goes back. */
 void sessions_wait(struct sessions *s, struct session_ref ref, struct mono until);
 bool sessions_find(const struct sessions *s, struct session_ref ref, struct session **out);

@@ -1,0 +1,333 @@
+/* world/command/give.c: who is to go, and what is said until it is gone; see give.h.
+ * May touch: what give.h may.
+ */
+#include "world/command/give.h"
+
+#include "common/err.h"
+#include "common/log.h"
+#include "world/cluster/handover.h"
+#include "world/command/give_switch.h"
+#include "world/command/router.h"
+#include "world/state/walkers.h"
+
+#define SCAN_TICKS 20 /* from one look at all to the next, for those whom nobody took at once */
+
+/* --- beginning ---------------------------------------------------------------------------------
+ */
+
+/* The gift for whoever is to go to this place; NULL: nobody takes it now. */
+static struct gift *begin(struct world *w, uint32_t id, uint32_t count, uint32_t scene, double x,
+                          double y, struct mono now)
+{
+    struct realm *r = w->cluster;
+    uint32_t zone = realm_zone_at(r, scene, x, y), owner = r->zones[zone].owner;
+    struct gift *g;
+
+    if (owner == REALM_NOBODY || owner == REALM_SELF || handover_guest(r->handover, id))
+        return NULL; /* nobody's, or it has not wholly come yet */
+    if (handover_gift_new(r->handover, id, count, now, &g) != 0) {
+        w->metrics.gifts_full++;
+        return NULL;
+    }
+    g->world = owner;
+    g->zone = zone;
+    g->epoch = r->zones[zone].epoch;
+    g->scene = scene;
+    g->x = x;
+    g->y = y;
+    return g;
+}
+
+static struct gift *begin_entity(struct world *w, uint32_t slot, uint32_t scene, double x, double y,
+                                 struct mono now)
+{
+    struct gift *g = handover_gift(w->cluster->handover, w->entities.id[slot]);
+
+    if (g)
+        return g;
+    g = begin(w, w->entities.id[slot], w->cluster->count[slot] + 1, scene, x, y, now);
+    if (g) {
+        g->entity = entities_ref(&w->entities, slot);
+        give_ask(w, g, now);
+    }
+    return g;
+}
+
+/* The session's requests wait, from the one at hand on. */
+static void hold(struct world *w, struct gift *g, struct session_ref who)
+{
+    struct session *s = &w->sessions.list[who.slot];
+
+    g->held = true;
+    g->session = who;
+    s->hold = SESSION_MOVES;
+    s->gift = handover_gift_index(w->cluster->handover, g);
+}
+
+bool give_is_beyond(const struct world *w, uint32_t scene, double x, double y)
+{
+    return realm_depth(w->cluster, scene, x, y) > w->cluster->apron;
+}
+
+static int refuse(struct world *w)
+{
+    w->reason = "what lies there cannot be reached now: try again later";
+    return PE_UNAVAILABLE;
+}
+
+int give_request(struct world *w, struct session_ref who, uint32_t scene, double x, double y,
+                 struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    struct gift *g = begin_entity(w, s->entity.slot, scene, x, y, now);
+
+    if (!g || g->state == GIFT_REFUSED)
+        return refuse(w);
+    hold(w, g, who);
+    return ROUTER_WAITS;
+}
+
+int give_put(struct world *w, uint32_t slot, uint32_t scene, double x, double y, struct mono now)
+{
+    struct gift *g = begin_entity(w, slot, scene, x, y, now);
+    struct session_ref who = w->entities.cold[slot].session;
+    struct session *s;
+
+    if (!g || g->state == GIFT_REFUSED || g->zone != realm_zone_at(w->cluster, scene, x, y))
+        return refuse(w);
+    g->put = true;
+    g->scene = scene;
+    g->x = x;
+    g->y = y;
+    if (sessions_find(&w->sessions, who, &s) && s->state == SESSION_INSIDE &&
+        s->hold == SESSION_FREE)
+        hold(w, g, who);
+    return 0;
+}
+
+int give_enter(struct world *w, struct session_ref who, uint32_t scene, double x, double y,
+               bool asked, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    struct gift *g = begin(w, s->next_id, 1, scene, x, y, now);
+
+    ASSERT(s->next_id != 0);
+    if (!g)
+        return refuse(w);
+    g->enters = !asked;
+    hold(w, g, who);
+    give_ask(w, g, now);
+    return asked ? ROUTER_WAITS : 0;
+}
+
+bool give_holds(const struct world *w, uint32_t slot, struct mono now)
+{
+    const struct entities *e = &w->entities;
+    const struct walkers_walk *k = walkers_find(&w->walkers, slot);
+    double step = k->speed * (double)clock_since(now, k->last) / (double)CLOCK_NS_PER_S;
+    double most = motion_reach(&e->motion[slot], &w->motion, now);
+
+    if (w->walkers.rules.gait == WALKERS_TILE)
+        step = most;
+    return realm_depth(w->cluster, e->scene[slot], e->x[slot], e->y[slot]) +
+               (step < most ? step : most) >
+           w->cluster->apron;
+}
+
+/* --- what is said ------------------------------------------------------------------------------
+ */
+
+void give_ask(struct world *w, struct gift *g, struct mono now)
+{
+    struct cluster_message m = {.kind = CLUSTER_PREPARE};
+
+    if (!give_compose(w, g, now, &m.soul))
+        return;
+    g->said = now;
+    handover_say(w, g->world, g->id, g->count, &m);
+    w->metrics.gifts_asked++;
+}
+
+/* It does not come about: what waits is refused, and it is not tried again for a while. */
+static void fail(struct world *w, struct gift *g, struct mono now)
+{
+    struct session_ref who = g->session;
+    bool held = g->held;
+    struct session *s;
+
+    g->state = GIFT_REFUSED;
+    g->since = now;
+    g->held = g->put = false;
+    if (g->entity.gen == 0) /* not inside: whoever asks again begins anew */
+        handover_gift_drop(w->cluster->handover, g);
+    if (!held || !sessions_find(&w->sessions, who, &s) || s->hold != SESSION_MOVES)
+        return;
+    s->hold = SESSION_FREE;
+    router_refuse(w, who, "what lies there cannot be reached now: try again later", now);
+}
+
+/* Does it still stand for going? */
+static bool is_wanted(const struct world *w, const struct gift *g)
+{
+    const struct realm *r = w->cluster;
+    struct session *s;
+    uint32_t slot;
+
+    if (g->entity.gen == 0)
+        return sessions_find(&w->sessions, g->session, &s) && s->hold == SESSION_MOVES;
+    if (!entities_find(&w->entities, g->entity, &slot))
+        return false;
+    if (g->held && (!sessions_find(&w->sessions, g->session, &s) || s->hold != SESSION_MOVES))
+        return false;
+    return g->held || g->put ||
+           realm_depth(r, w->entities.scene[slot], w->entities.x[slot], w->entities.y[slot]) >=
+               r->margin;
+}
+
+/* It goes on as if nothing had been. */
+static void forget(struct world *w, struct gift *g, struct mono now)
+{
+    struct session_ref who = g->session;
+    struct session *s;
+    bool held = g->held && sessions_find(&w->sessions, who, &s) && s->hold == SESSION_MOVES;
+
+    handover_gift_drop(w->cluster->handover, g);
+    if (!held)
+        return;
+    s->hold = SESSION_FREE;
+    router_replay(w, who, now);
+}
+
+static void tick_one(struct world *w, struct gift *g, struct mono now)
+{
+    int64_t since_ns = clock_since(now, g->since);
+    bool again = clock_since(now, g->said) >= HANDOVER_SAY_NS;
+
+    switch (g->state) {
+    case GIFT_ASKED:
+        if (!is_wanted(w, g))
+            forget(w, g, now);
+        else if (since_ns > HANDOVER_WAIT_NS)
+            fail(w, g, now);
+        else if (again)
+            give_ask(w, g, now);
+        break;
+    case GIFT_READY:
+        if (is_wanted(w, g))
+            give_switch(w, g, now);
+        else
+            forget(w, g, now);
+        break;
+    case GIFT_REFUSED:
+        if (since_ns > HANDOVER_REFUSE_NS)
+            handover_gift_drop(w->cluster->handover, g);
+        break;
+    case GIFT_GIVEN:
+        give_keep_ghost(w, g);
+        if (again)
+            give_say_switch(w, g, now);
+        break;
+    case GIFT_TAKEN:
+        if (since_ns > HANDOVER_TAKEN_NS)
+            give_done(w, g);
+        else if (again)
+            give_forward(w, g, now);
+        break;
+    }
+}
+
+/* One of ours that moved, or of those who would go and nobody took: is it past the margin? */
+static void look(struct world *w, uint32_t slot, struct mono now)
+{
+    const struct entities *e = &w->entities;
+    const struct realm *r = w->cluster;
+
+    if ((e->flags[slot] & (ENTITY_GHOST | ENTITY_DYING)) || e->id[slot] == 0 ||
+        realm_depth(r, e->scene[slot], e->x[slot], e->y[slot]) < r->margin)
+        return;
+    (void)begin_entity(w, slot, e->scene[slot], e->x[slot], e->y[slot], now);
+}
+
+void give_tick(struct world *w, struct mono now)
+{
+    const struct entities *e = &w->entities;
+    bool all = w->tick % SCAN_TICKS == 0;
+    uint32_t most = all ? e->alive_count : e->dirty_count;
+    struct gift *g;
+
+    for (uint32_t i = 0; i < most; i++) {
+        uint32_t slot = all ? e->alive[i] : e->dirty[i];
+
+        if (all || (e->flags[slot] & ENTITY_MOVED))
+            look(w, slot, now);
+    }
+    for (uint32_t at = 0; (g = handover_gift_next(w->cluster->handover, &at));)
+        tick_one(w, g, now);
+}
+
+/* --- answers -----------------------------------------------------------------------------------
+ */
+
+static struct gift *of(struct world *w, uint32_t id, uint32_t count)
+{
+    struct gift *g = handover_gift(w->cluster->handover, id);
+
+    if (g && g->count == count)
+        return g;
+    w->metrics.handover_old++;
+    return NULL;
+}
+
+void give_accepted(struct world *w, uint32_t id, uint32_t count, struct mono now)
+{
+    struct gift *g = of(w, id, count);
+
+    if (!g || g->state != GIFT_ASKED)
+        return;
+    g->state = GIFT_READY; /* it goes with the next tick */
+    g->since = now;
+}
+
+void give_refused(struct world *w, uint32_t id, uint32_t count, uint32_t reason, struct mono now)
+{
+    struct gift *g = of(w, id, count);
+
+    if (!g)
+        return;
+    w->metrics.gifts_refused++;
+    log_often(LOG_INFO, "hand-over refused: #%u %s", id, protocol_error_name(reason));
+    if (g->state == GIFT_ASKED || g->state == GIFT_READY)
+        fail(w, g, now);
+    else if (g->state == GIFT_GIVEN)
+        give_back(w, g, now);
+}
+
+void give_confirmed(struct world *w, uint32_t id, uint32_t count, struct mono now)
+{
+    struct gift *g = of(w, id, count);
+
+    if (g && g->state == GIFT_GIVEN)
+        give_taken(w, g, now);
+}
+
+void give_late_taken(struct world *w, uint32_t id, uint32_t count, uint32_t number, struct mono now)
+{
+    struct gift *g = of(w, id, count);
+
+    if (g && g->state == GIFT_TAKEN)
+        give_forwarded(w, g, number, now);
+}
+
+void give_zone_lost(struct world *w, uint32_t zone, uint64_t epoch, struct mono now)
+{
+    struct gift *g;
+
+    for (uint32_t at = 0; (g = handover_gift_next(w->cluster->handover, &at));) {
+        if (g->zone != zone || g->epoch == epoch)
+            continue;
+        if (g->state == GIFT_ASKED || g->state == GIFT_READY)
+            fail(w, g, now);
+        else if (g->state == GIFT_GIVEN)
+            give_back(w, g, now);
+    }
+}
