@@ -121,6 +121,7 @@ int walk_value(struct span in, unsigned depth, size_t *used)
     uint64_t left = 1;
     unsigned level = 0;
 
+    outer[0] = 0;
     while (left > 0 || level > 0) {
         if (left == 0) {
             left = outer[--level];
