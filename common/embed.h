@@ -11,6 +11,7 @@
 #define EMBED(name, path)                                           \
     __asm__(".pushsection .rodata\n"                                \
             ".balign 16\n"                                          \
+            ".hidden " #name "\n.hidden " #name "_end\n"            \
             ".global " #name "\n" #name ":\n.incbin \"" path "\"\n" \
             ".global " #name "_end\n" #name "_end:\n.byte 0\n"      \
             ".popsection\n");                                       \

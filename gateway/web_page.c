@@ -1,8 +1,9 @@
-/* gateway/web_page.c: see the header. The assembler takes the files in, so that no tool is needed
- * to make C of them; the Makefile knows which they are. May touch: gateway/web, proto/js. On
- * trouble: a file that is not there ends the build.
+/* gateway/web_page.c: see the header. The files are taken in by common/embed.h.
+ * May touch: gateway/web, proto/js. On trouble: a file that is not there ends the build.
  */
 #include "gateway/web_page.h"
+
+#include "common/embed.h"
 
 #define FILES(X)                                        \
     X(index, "/index.html", "gateway/web/index.html")   \
@@ -23,13 +24,7 @@
     X(steer, "/steer.js", "gateway/web/steer.js")       \
     X(words, "/words.js", "gateway/web/words.js")
 
-#define TAKE(id, path, file)                                           \
-    __asm__(".pushsection .rodata\n"                                   \
-            ".hidden web_page_" #id "\n.hidden web_page_" #id "_end\n" \
-            ".globl web_page_" #id "\n.globl web_page_" #id "_end\n"   \
-            "web_page_" #id ":\n.incbin \"" file "\"\nweb_page_" #id   \
-            "_end:\n.byte 0\n.popsection");                            \
-    extern const uint8_t web_page_##id[], web_page_##id##_end[];
+#define TAKE(id, path, file) EMBED(web_page_##id, file);
 
 FILES(TAKE)
 
