@@ -79,6 +79,7 @@ class Reader {
     const out = Object.create(null);
     for (let i = 0; i < n; i++) {
       const key = this.keyOf(this.value(depth + 1));
+      if (typeof key === "object") throw new RangeError("a key that is neither text nor number");
       out[key] = this.value(depth + 1);
     }
     return out;

@@ -75,7 +75,7 @@ test("each form of each value is read, and the shortest is written", () => {
 
 test("what is cut, too long, too deep or no value is refused", () => {
   const bad = ["", "c1", "a2c3", "92", "9201", "81", "81a161", "cd01", "cf00", "cb00", "c402", "c40201", "d9", "dd00000005",
-    "ddffffffff", "dfffffffff", "dbffffffff", "c6ffffffff", "0000", "c0c0", "91".repeat(65) + "00"];
+    "ddffffffff", "dfffffffff", "dbffffffff", "c6ffffffff", "0000", "c0c0", "91".repeat(65) + "00", "819001", "818001", "81c001"];
   for (const hex of bad) assert.throws(() => decode(bytesOf(hex)), RangeError, hex);
   assert.throws(() => decode(bytesOf("a3616263"), { maxStrLength: 2 }), RangeError);
   assert.throws(() => decode(bytesOf("c403616263"), { maxBinLength: 2 }), RangeError);
