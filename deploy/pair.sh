@@ -50,11 +50,20 @@ pair_free() {
                                              END { exit !hit }' /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
+# pair_has BIN PART...: was this program built with all of these libraries?
+pair_has() {
+    pair_bin=$1
+    shift
+    for pair_one in "$@"; do
+        "$pair_bin/aegis" -version | grep -q "^$pair_one [0-9]" || return 1
+    done
+}
+
 # pair_store BIN DIR: print a store in DIR for -store; none where this program has no SQLite, or
 # where another world has that one.
 pair_store() {
     mkdir -p "$2"
-    if ! "$1/aegis" -version | grep -q '^sqlite [0-9]'; then
+    if ! pair_has "$1" sqlite; then
         echo none
     elif [ -e "$2/world.db" ] && ! flock -n "$2/world.db" true 2>/dev/null; then
         echo none

@@ -5,9 +5,10 @@
 #   RUN_SECONDS=n                  end by itself after n seconds
 #   RUN_BOTS=n                     how many bots wander (30)
 #
-# Starts a world, a gateway and wandering bots, prints a line a second, and ends all of it on Ctrl-C,
-# SIGTERM, SIGHUP, when nobody can read its lines any more, or when the make that called it was told
-# to end.
+# Starts a world with the two maps, a gateway with the page to walk in, and wandering bots, prints
+# where to look and then a line a second, and ends all of it on Ctrl-C, SIGTERM, SIGHUP, when nobody
+# can read its lines any more, or when the make that called it was told to end. What the programs
+# were built without, such as maps or WebSocket, is left out.
 # Characters are kept in DIR/state, so that who comes back stands where it went.
 # May touch: the three programs it started, their logs and the store in DIR.
 # On trouble: the end of the log of the process that died, and exit status 1.
@@ -53,8 +54,20 @@ told_to_end() {
     return 1
 }
 
-pair_start "$bin" "$dir" "$(port 19002)" "$(port 19001)" -status 1s \
-    -store "$(pair_store "$bin" "$dir/state")"
+maps=deploy/maps scene=''
+set -- -status 1s -store "$(pair_store "$bin" "$dir/state")" -admin "$(port 19012)"
+if pair_has "$bin" jansson zlib; then
+    set -- "$@" -map $maps/town.json -map $maps/wild.json -scene town -aoi-radius 24
+    scene=' -scene town'
+fi
+if pair_has "$bin" libcrypto http-parser wslay; then
+    # shellcheck disable=SC2034 # pair_start takes it
+    pair_gateway_flags="-ws-listen $(port 19080) -web-maps $maps"
+fi
+pair_start "$bin" "$dir" "$(port 19002)" "$(port 19001)" "$@"
+page_addr=$(sed -n 's/.*websocket on \([^ ]*\)$/\1/p' "$dir/gateway.log")
+admin_addr=$(pair_address "$dir/world.log" "$world_pid" "admin on") ||
+    pair_die "the world did not start" "$dir/world.log"
 pair_spawn "$dir/bot.log" "$bin/bot" -mode=wander -n "$bots" -addr "$gateway_addr"
 bot_pid=$pair_pid
 
@@ -62,10 +75,12 @@ cat <<END
 world    $world_addr    for gateways; log in $dir/world.log
 gateway  $gateway_addr    for clients; log in $dir/gateway.log
 bots     $bots, wandering; log in $dir/bot.log
-
+map      http://$admin_addr/map    who is where, for operators
+${page_addr:+page     http://$page_addr/    to walk among them: open it in a browser
+}
 Ctrl-C ends all of it. Until then, in another terminal:
 
-    $bin/bot -mode=smoke -addr $gateway_addr
+    $bin/bot -mode=smoke -addr $gateway_addr$scene
 
 END
 

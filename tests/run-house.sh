@@ -76,6 +76,26 @@ check "run: prints a line with players, moves, updates and tick time" \
     shown "$dir/short.out" '^players [0-9]* *moves [0-9]*/s *updates [0-9]*/s *tick [0-9]* us'
 check "run: nothing is left" within 10 all_gone
 
+# page_there OUT: the page whose address stands there, its modules, and the map of the scene.
+page_there() {
+    python3 -c '
+import json, re, sys, urllib.request
+at = re.search(r"^page +(http://\S+/) ", open(sys.argv[1]).read(), re.M).group(1)
+def get(path):
+    with urllib.request.urlopen(at + path, timeout=10) as answer:
+        return answer.read()
+assert b"main.js" in get("") and b"Painter" in get("main.js")
+assert json.loads(get("maps/index.json")) == ["tiles", "town", "wild"]
+assert json.loads(get("maps/town.json"))["width"] == 64' "$1"
+}
+run page
+within 100 says "$out" '^players'
+check "run: prints where the page is, and it is there" page_there "$out"
+check "run: prints where the map for operators is" shown "$out" '^map *http://[0-9.:]*/map '
+kill -TERM "$pid"
+wait "$pid"
+check "run: after that nothing is left" within 10 all_gone
+
 for signal in INT TERM HUP; do
     run "$signal"
     within 100 says "$out" '^players'

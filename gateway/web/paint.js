@@ -1,7 +1,8 @@
 /* gateway/web/paint.js: one picture of the scene: ground, portals, sight, people, names, bubbles.
- * Draws what it is given and changes nothing but how far names are faded in. May touch: canvases.
+ * Draws what it is given and changes nothing but where names stand and how far they are faded in, and
+ * what colour somebody has. May touch: canvases.
  */
-import { initial, nameStamp, saidStamp, Stamps, tokenStamp } from "./stamps.js";
+import { beakStamp, nameStamp, saidStamp, Stamps, tokenStamp } from "./stamps.js";
 
 const TOKEN = 0.42; // units: the radius of somebody
 const TOKEN_MIN = 5; // pixels
@@ -16,9 +17,12 @@ const GOAL_MS = 1200;
 
 /* The colour of somebody, the same wherever they are met. */
 function hueOf(person) {
-  let sum = 7;
-  for (let i = 0; i < person.name.length; i++) sum = (sum * 31 + person.name.charCodeAt(i)) >>> 0;
-  return sum % HUES;
+  if (person.hue === undefined) {
+    let sum = 7;
+    for (let i = 0; i < person.name.length; i++) sum = (sum * 31 + person.name.charCodeAt(i)) >>> 0;
+    person.hue = sum % HUES;
+  }
+  return person.hue;
 }
 
 /* Rectangles that are taken, in a coarse grid over the picture. */
@@ -235,7 +239,7 @@ export class Painter {
     const at = this.#camera.toScreen(person.x, person.y);
     const hop = Math.abs(Math.sin(person.stride * 2.6)) * radius * 0.16;
     const fill = self ? colours.self : person.npc ? colours.npc : colours.hues[hueOf(person)];
-    const letter = initial(person.name);
+    const { letter } = person;
     const key = `token ${letter} ${fill} ${radius} ${person.npc}`;
     const stamp = this.#stamps.get(key, () => tokenStamp(letter,
       { scale: this.#scale, radius, fill, rim: colours.rim, ink: colours["token-ink"], npc: person.npc }));
@@ -248,20 +252,13 @@ export class Painter {
 
   /* A small beak on the side that one looks to. */
   #drawFacing(x, y, face, radius, fill) {
-    const ctx = this.#ctx;
-    const [cos, sin] = [Math.cos(face), Math.sin(face)];
-    const [tip, base, half] = [radius * 1.7, radius * 0.45, radius * 0.86];
-    ctx.beginPath();
-    ctx.moveTo(x + cos * tip, y + sin * tip);
-    ctx.lineTo(x + cos * base - sin * half, y + sin * base + cos * half);
-    ctx.lineTo(x + cos * base + sin * half, y + sin * base - cos * half);
-    ctx.closePath();
-    ctx.lineJoin = "round";
-    ctx.lineWidth = Math.max(1.4, radius * 0.16) * 2;
-    ctx.strokeStyle = this.#colours.rim;
-    ctx.stroke();
-    ctx.fillStyle = fill;
-    ctx.fill();
+    const stamp = this.#stamps.get(`beak ${fill} ${radius}`,
+      () => beakStamp({ scale: this.#scale, radius, fill, rim: this.#colours.rim }));
+    const [ctx, s] = [this.#ctx, this.#scale];
+    const [cos, sin] = [Math.cos(face) * s, Math.sin(face) * s];
+    ctx.setTransform(cos, sin, -sin, cos, x * s, y * s);
+    ctx.drawImage(stamp.canvas, -stamp.width / 2, -stamp.height / 2, stamp.width, stamp.height);
+    ctx.setTransform(s, 0, 0, s, 0, 0);
   }
 
   #drawRing(at, radius) {
@@ -301,10 +298,12 @@ export class Painter {
     for (const { person } of speakers) this.#drawSaid(person, now, still);
     for (const { person } of order) this.#reserve(person);
     order.forEach(({ person }, i) => {
+      if (i >= NAMES_MAX && person.labelled === 0) return;
       const stamp = this.#name(person.name, person === self ? { strong: true, ink: this.#colours.self }
         : { slant: person.npc });
       const at = this.#camera.toScreen(person.x, person.y);
-      const room = i < NAMES_MAX && !person.going && this.#placeName(person, stamp, at);
+      const placed = i < NAMES_MAX && !person.going && this.#placeName(person, stamp, at);
+      const room = placed || person === self; // one should always find oneself
       person.labelled = Math.min(Math.max(person.labelled + (room ? most : -most), 0), 1);
       if (person.labelled > 0) this.#stamp(stamp, at.x, at.y + this.#nameOff(person, stamp), person.labelled * person.alpha);
     });

@@ -1,8 +1,9 @@
 /* gateway/web/people.js: who is there and how they look just now: between two places that were told,
  * turning, coming and going, saying something. Knows nothing of drawing.
- * May touch: aegis.js. Times are milliseconds of the page's clock.
+ * May touch: aegis.js, words.js. Times are milliseconds of the page's clock.
  */
 import { Smooth } from "./aegis.js";
+import { initial } from "./words.js";
 
 const FADE_MS = 220; // to come into sight, and to go
 const TURN_S = 0.08;
@@ -31,6 +32,7 @@ class Person {
   constructor(id, kind, name) {
     Object.assign(this, { id, kind, name });
     this.npc = kind !== 0;
+    this.letter = initial(name);
   }
 
   say(text, now) {

@@ -25,11 +25,12 @@ export function drawRadar(canvas, { people, radius }) {
     ctx.arc(middle, middle, reach * part, 0, 2 * Math.PI);
     ctx.stroke();
   }
+  const [other, player] = [of("npc"), of("ink")];
   for (const person of people.all.values()) {
     if (person.going) continue;
     const [dx, dy] = [(person.x - self.x) / radius, (person.y - self.y) / radius];
     const far = Math.max(Math.hypot(dx, dy), 1);
-    disc(middle + (dx / far) * reach, middle + (dy / far) * reach, person.npc ? 1.8 : 2.4, of(person.npc ? "npc" : "ink"));
+    disc(middle + (dx / far) * reach, middle + (dy / far) * reach, person.npc ? 1.8 : 2.4, person.npc ? other : player);
   }
   disc(middle, middle, 3.5, of("self"));
 }

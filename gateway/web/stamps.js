@@ -143,8 +143,21 @@ export function tokenStamp(letter, { scale, radius, fill, rim, ink, npc }) {
   return stamp;
 }
 
-/** The first letter of a name, as people see it. */
-export function initial(name) {
-  const [first] = plain(name);
-  return first ? first.toLocaleUpperCase("en") : "?";
+/** A small beak that points along x, from the middle of a token of this radius; to be turned. */
+export function beakStamp({ scale, radius, fill, rim }) {
+  const side = 4 * radius + 4;
+  const [stamp, ctx] = blank(side, side, scale);
+  ctx.translate(side / 2, side / 2);
+  ctx.beginPath();
+  ctx.moveTo(radius * 1.7, 0);
+  ctx.lineTo(radius * 0.45, radius * 0.86);
+  ctx.lineTo(radius * 0.45, -radius * 0.86);
+  ctx.closePath();
+  ctx.lineJoin = "round";
+  ctx.lineWidth = Math.max(1.4, radius * 0.16) * 2;
+  ctx.strokeStyle = rim;
+  ctx.stroke();
+  ctx.fillStyle = fill;
+  ctx.fill();
+  return stamp;
 }

@@ -55,6 +55,12 @@ export function nameOf(name) {
   return plain(name) || "nameless";
 }
 
+/** The first letter of a name, as people see it. */
+export function initial(name) {
+  const [first] = plain(name);
+  return first ? first.toLocaleUpperCase("en") : "?";
+}
+
 /** "1 player", "3 players". */
 export function count(n, one, many) {
   return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;

@@ -104,7 +104,6 @@ for (const [where, size, short] of SIZES) {
       await ann.page.waitForTimeout(5000);
       line.live();
       await ann.until(() => document.querySelector("#notice").textContent.startsWith("Connection lost"));
-      if (size.touch) await ann.shot("lost-phone");
       await ann.until(() => document.querySelector("#log").textContent.includes("You are back where you were."), null, 20000);
       await ann.until(() => document.querySelector("#notice").hidden);
       const is = await seen(ann, "ann");
@@ -131,9 +130,10 @@ test("a line that is silent is noticed without anybody telling, and left", async
   const place = await town();
   const line = await Line.to(place.ws);
   try {
-    const ann = await come(browser, line.web, "ann");
+    const ann = await come(browser, line.web, "ann", { size: PHONE });
     line.die();
-    await ann.until(() => document.querySelector("#notice").textContent.startsWith("Connection lost"), null, 20000);
+    await ann.until(() => document.querySelector("#notice").textContent.startsWith("Connection lost"));
+    await ann.shot("lost-phone");
     line.live();
     await ann.until(() => document.querySelector("#log").textContent.includes("You are back where you were."), null, 20000);
     await ann.close();
