@@ -30,6 +30,8 @@ Q       := $(if $(V),,@)
 FUZZ_RUNS      ?= 20000
 FUZZ_SECONDS   ?= 60
 TORTURE_FRAMES ?= 1000000
+SIM_SEEDS      ?= 5000
+SIM_FROM       ?= 1
 GROWTH         ?= $(BUILD)/growth
 GROWTH_RUNS    ?= 5
 
@@ -87,7 +89,7 @@ src_gateway := $(wildcard gateway/*.c gateway/*/*.c)
 src_world   := $(wildcard world/*.c world/*/*.c)
 src_bot     := $(filter-out bot/main.c,$(wildcard bot/*.c))
 
-TEST_ROOMS   := $(foreach r,common proto gateway world bot e2e,$(if $(wildcard tests/$(r)/*.c),$(r)))
+TEST_ROOMS   := $(foreach r,common proto gateway world sim bot e2e,$(if $(wildcard tests/$(r)/*.c),$(r)))
 src_test     := $(wildcard tests/*.c)
 LIMITS       := fanout_alone fanout_link forward_mux idle_bare
 src_limit    := tests/bench/limit/limit.c
@@ -233,6 +235,13 @@ test:  ## everything that can be checked, under ASan and UBSan; ends with `N pas
 _test: test-programs
 	@TEST_PROGRAMS="$(TEST_PROGRAMS)" FUZZ_PROGRAMS="$(FUZZ_PROGRAMS)" FUZZ_RUNS=$(FUZZ_RUNS) \
 	 exec sh tests/run.sh $(BIN) $(BUILD)
+
+.PHONY: sim _sim
+sim:  ## simulated clusters under every fault, SIM_SEEDS (5000) of them, from SIM_FROM (1) on
+	@$(INSTALL_DEPS) test
+	+@$(again) _sim
+_sim: $(BUILD)/tests/sim_test
+	@SIM_SEEDS=$(SIM_SEEDS) SIM_FROM=$(SIM_FROM) $(BUILD)/tests/sim_test
 
 .PHONY: test-js _test_js
 test-js:  ## the JavaScript client against the golden vectors and a running world (Node, npm)

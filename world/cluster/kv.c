@@ -1,0 +1,229 @@
+/* world/cluster/kv.c: see the header. */
+#include "world/cluster/kv.h"
+
+#include "common/err.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const room_names[KV_ROOMS] = {"gen", "world", "zone", "ids", "name"};
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+#define PREFIX 16 /* digits of a generation */
+
+/* base64url without padding. */
+static size_t encode(struct span s, char *out)
+{
+    size_t n = 0;
+    uint32_t held = 0, bits = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        held = held << 8 | s.p[i];
+        for (bits += 8; bits >= 6; bits -= 6)
+            out[n++] = letters[held >> (bits - 6) & 63];
+    }
+    if (bits > 0)
+        out[n++] = letters[held << (6 - bits) & 63];
+    out[n] = '\0';
+    return n;
+}
+
+static int decode(struct span s, struct claim_name *out)
+{
+    uint32_t held = 0, bits = 0;
+
+    *out = (struct claim_name){0};
+    for (size_t i = 0; i < s.n; i++) {
+        const char *at = s.p[i] ? strchr(letters, s.p[i]) : NULL;
+
+        if (!at)
+            return E_BAD;
+        held = held << 6 | (uint32_t)(at - letters);
+        bits += 6;
+        if (bits >= 8) {
+            if (out->len == CLAIM_NAME_MAX)
+                return E_BAD;
+            bits -= 8;
+            out->p[out->len++] = (char)(held >> bits & 255);
+        }
+    }
+    return out->len == 0 || bits >= 6 || (held & ((1u << bits) - 1)) != 0 ? E_BAD : 0;
+}
+
+size_t kv_key_write(const struct kv_key *k, char out[KV_TEXT_MAX + 1])
+{
+    char last[KV_TEXT_MAX + 1];
+    int n;
+
+    if (k->room == KV_GENERATION)
+        return (size_t)snprintf(out, KV_TEXT_MAX + 1, "gen");
+    if (k->room == KV_IDS)
+        return (size_t)snprintf(out, KV_TEXT_MAX + 1, "%016" PRIx64 ".ids", k->generation);
+    if (k->room == KV_ZONE)
+        snprintf(last, sizeof(last), "%" PRIu32, k->number);
+    else
+        encode(claim_name_span(&k->name), last);
+    n = snprintf(out, KV_TEXT_MAX + 1, "%016" PRIx64 ".%s.%.100s", k->generation,
+                 room_names[k->room], last);
+    ASSERT(n > 0 && n <= KV_TEXT_MAX);
+    return (size_t)n;
+}
+
+static int read_number(struct span s, uint32_t *out)
+{
+    uint64_t v = 0;
+
+    if (s.n == 0 || s.n > 10 || (s.n > 1 && s.p[0] == '0'))
+        return E_BAD;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return E_BAD;
+        v = v * 10 + (uint64_t)(s.p[i] - '0');
+    }
+    *out = (uint32_t)v;
+    return v > UINT32_MAX ? E_BAD : 0;
+}
+
+static bool skip(struct span *s, const char *what)
+{
+    size_t n = strlen(what);
+
+    if (s->n < n || memcmp(s->p, what, n) != 0)
+        return false;
+    *s = span_of(s->p + n, s->n - n);
+    return true;
+}
+
+int kv_key_read(struct span text, struct kv_key *out)
+{
+    struct kv_key k = {.room = KV_GENERATION};
+    struct span at = text;
+    int err = E_BAD;
+
+    if (span_equal(text, span_text("gen"))) {
+        *out = k;
+        return 0;
+    }
+    if (text.n > KV_TEXT_MAX || text.n <= PREFIX)
+        return E_BAD;
+    for (int i = 0; i < PREFIX; i++) {
+        const char *hex = "0123456789abcdef", *d = at.p[i] ? strchr(hex, at.p[i]) : NULL;
+
+        if (!d)
+            return E_BAD;
+        k.generation = k.generation << 4 | (uint64_t)(d - hex);
+    }
+    at = span_of(at.p + PREFIX, at.n - PREFIX);
+    if (skip(&at, ".ids")) {
+        k.room = KV_IDS;
+        err = at.n == 0 ? 0 : E_BAD;
+    } else if (skip(&at, ".zone.")) {
+        k.room = KV_ZONE;
+        err = read_number(at, &k.number);
+    } else if (skip(&at, ".world.")) {
+        k.room = KV_WORLD;
+        err = decode(at, &k.name);
+    } else if (skip(&at, ".name.")) {
+        k.room = KV_NAME;
+        err = decode(at, &k.name);
+    }
+    if (err == 0)
+        *out = k;
+    return err;
+}
+
+int kv_queue_init(struct kv_queue *q)
+{
+    *q = (struct kv_queue){.commands = calloc(KV_QUEUE, sizeof(*q->commands))};
+    return q->commands ? 0 : E_NOMEM;
+}
+
+void kv_queue_fini(struct kv_queue *q)
+{
+    free(q->commands);
+    *q = (struct kv_queue){0};
+}
+
+bool kv_queue_next(struct kv_queue *q, struct kv_command *out)
+{
+    if (q->count == 0)
+        return false;
+    *out = q->commands[q->head];
+    q->head = (q->head + 1) % KV_QUEUE;
+    q->count--;
+    return true;
+}
+
+bool kv_cell_ask(struct kv_cell *c, struct kv_queue *q, enum kv_op op, const struct claim *value,
+                 struct mono now)
+{
+    struct kv_command *k;
+
+    ASSERT(c->turn == 0);
+    if (q->count == KV_QUEUE) {
+        q->full++;
+        return false;
+    }
+    k = &q->commands[(q->head + q->count++) % KV_QUEUE];
+    q->turn = q->turn == UINT32_MAX ? 1 : q->turn + 1;
+    *k = (struct kv_command){.op = op, .key = c->key, .turn = q->turn, .asked = now};
+    if (op == KV_UPDATE || op == KV_DELETE)
+        k->revision = c->revision;
+    if (value)
+        k->value = *value;
+    c->turn = q->turn;
+    return true;
+}
+
+/* A revision that was seen never comes back; what is older is late news. */
+static bool see(struct kv_cell *c, uint64_t revision, const struct claim *value, struct mono now)
+{
+    bool news = revision > c->revision || (!c->known && revision == c->revision);
+
+    if (!news)
+        return false;
+    if (revision > c->revision)
+        c->seen = now;
+    c->revision = revision;
+    c->value = *value;
+    c->known = true;
+    return true;
+}
+
+bool kv_cell_answer(struct kv_cell *c, const struct kv_result *r, struct mono now)
+{
+    static const struct claim none = {.state = CLAIM_NONE};
+    const struct kv_command *k = &r->command;
+
+    if (c->turn == 0 || k->turn != c->turn)
+        return false;
+    c->turn = 0;
+    c->again = now;
+    if (r->outcome == KV_UNKNOWN)
+        c->again = clock_add(now, KV_AGAIN_NS);
+    if (r->outcome == KV_DONE) {
+        const struct claim *v = k->op == KV_GET      ? &r->value
+                                : k->op == KV_DELETE ? &none
+                                                     : &k->value;
+        see(c, r->revision, v, now);
+    }
+    if (r->outcome == KV_MISSING) {
+        c->value = none;
+        c->known = true;
+    }
+    return true;
+}
+
+bool kv_cell_entry(struct kv_cell *c, const struct kv_entry *e, struct mono now)
+{
+    static const struct claim none = {.state = CLAIM_NONE};
+
+    return see(c, e->revision, e->deleted ? &none : &e->value, now);
+}
+
+void kv_cell_follow(struct kv_cell *c, struct mono now)
+{
+    c->known = false;
+    c->seen = now;
+}
