@@ -16,6 +16,24 @@
 
 #define STORE_DATA_MAX 65536 /* bytes of a character's `data` */
 
+/* Who may save: of two saves of a character the one with the higher fence is the newer, whenever it
+ * comes; compared in this order. A world that slept while another took over saves with the lower
+ * one, and is refused. All zero without a cluster. */
+struct store_fence {
+    uint64_t generation; /* of the cluster; a later one is higher */
+    uint64_t epoch;      /* of the zone's ownership */
+    uint64_t count;      /* of the character's hand-overs */
+};
+
+static inline bool store_fence_below(const struct store_fence *a, const struct store_fence *b)
+{
+    if (a->generation != b->generation)
+        return a->generation < b->generation;
+    if (a->epoch != b->epoch)
+        return a->epoch < b->epoch;
+    return a->count < b->count;
+}
+
 /* Where a character was last. Plain and without pointers, so that queues copy it. */
 struct store_character {
     char name[PROTO_NAME_MAX];
@@ -24,6 +42,7 @@ struct store_character {
     double x, y;                 /* units */
     double dir;                  /* radians in [0, 2π) */
     int64_t seen_s;              /* unix seconds of its last save; the edge's, 0 from the core */
+    struct store_fence fence;
 };
 
 /* Which question is answered: comes back with the answer as it was given. */
@@ -52,7 +71,8 @@ struct store_ops {
     /* Ask for a name. 0: inbox_loaded follows, once. E_FULL: ask again later. */
     int (*load)(void *arg, struct store_ticket ticket, struct span name);
     /* Keep this; borrowed for the call. 0: it is kept, or will be, in the order of the calls for
-     * each name. E_FULL: it is not taken, ask again later. */
+     * each name, unless what is there has a higher fence. E_FULL: it is not taken, ask again later.
+     */
     int (*save)(void *arg, const struct store_character *c);
 };
 

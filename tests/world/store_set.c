@@ -57,9 +57,15 @@ struct store_character store_character_of(const char *name, double x)
 
 void store_run_save(struct store_run *r, const char *name, double x)
 {
+    store_run_save_as(r, name, x, (struct store_fence){0});
+}
+
+void store_run_save_as(struct store_run *r, const char *name, double x, struct store_fence fence)
+{
     struct store_character c = store_character_of(name, x);
     struct mono until = clock_add(clock_mono(), PATIENCE_NS);
 
+    c.fence = fence;
     while (store_worker_ops.save(r->worker, &c) != 0) {
         cr_assert_lt(clock_since(clock_mono(), until), 0, "the store takes nothing");
         loop_turn(r->loop, CLOCK_NS_PER_MS);
@@ -202,5 +208,41 @@ void store_set_names(const struct store_set *s)
     begin(&r, s);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         must_be(&r, names[i], (double)i);
+    store_run_end(&r);
+}
+
+/* Saves of one name, each behind the other's commit, and whether they are taken. */
+static const struct {
+    struct store_fence fence;
+    bool taken;
+} fences[] = {
+    {{0, 0, 0}, true},  {{2, 5, 1}, true},  {{2, 5, 1}, true},          {{2, 5, 0}, false},
+    {{2, 4, 9}, false}, {{1, 9, 9}, false}, {{0, 0, 0}, false},         {{2, 5, 2}, true},
+    {{2, 6, 0}, true},  {{3, 0, 0}, true},  {{3, 0, 1ull << 62}, true}, {{2, 7, 7}, false},
+};
+
+void store_set_fence(const struct store_set *s)
+{
+    struct edge_metrics m = {0};
+    struct store_run r;
+    double stands = 0;
+    uint64_t refused = 0;
+
+    begin(&r, s);
+    for (size_t i = 0; i < ARRAY_LEN(fences); i++) {
+        store_run_save_as(&r, "alpha", (double)(i + 1), fences[i].fence);
+        store_run_save(&r, "beta", (double)(i + 1)); /* beside it, in one group */
+        store_run_settle(&r);
+        refused += !fences[i].taken;
+        stands = fences[i].taken ? (double)(i + 1) : stands;
+        must_be(&r, "alpha", stands);
+        must_be(&r, "beta", (double)(i + 1));
+        store_worker_gauges(r.worker, &m);
+        cr_assert_eq(m.store_refused, refused, "save %zu", i);
+        cr_assert_eq(m.store_stored, 2 * (i + 1) - refused);
+    }
+    const struct store_answer *a = store_run_load(&r, "alpha");
+    cr_assert_eq(a->character.fence.generation, 3);
+    cr_assert_eq(a->character.fence.count, 1ull << 62);
     store_run_end(&r);
 }

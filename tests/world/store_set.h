@@ -27,6 +27,7 @@ void store_run_begin(struct store_run *r, const struct store_db_ops *db, void *d
                      int64_t delay_ns, uint32_t pending_max);
 void store_run_end(struct store_run *r);
 void store_run_save(struct store_run *r, const char *name, double x);
+void store_run_save_as(struct store_run *r, const char *name, double x, struct store_fence fence);
 /* Asks, and turns the loop until the answer is there. NULL: it came, and was not kept. */
 const struct store_answer *store_run_load(struct store_run *r, const char *name);
 /* Until all that was taken is stored. */
@@ -38,3 +39,4 @@ void store_set_last_wins(const struct store_set *s);   /* many saves of a name, 
 void store_set_load_behind(const struct store_set *s); /* a load behind a save brings it */
 void store_set_many(const struct store_set *s);        /* more than one group */
 void store_set_names(const struct store_set *s);       /* any bytes that a name may have */
+void store_set_fence(const struct store_set *s);       /* who is of the past overwrites nothing */

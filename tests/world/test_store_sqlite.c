@@ -114,11 +114,12 @@ static double stored_x(void *db, const char *name)
 static int store_one(void *db, const char *name, double x)
 {
     struct store_character c = store_character_of(name, x);
+    uint32_t refused;
     int err = store_sqlite_ops.begin(db);
     if (err == 0)
         err = store_sqlite_ops.save(db, &c);
     if (err == 0)
-        err = store_sqlite_ops.commit(db);
+        err = store_sqlite_ops.commit(db, &refused);
     return err;
 }
 
@@ -154,6 +155,12 @@ Test(store_sqlite, names)
     TEST_NO_LEAKS();
 }
 
+Test(store_sqlite, fence)
+{
+    store_set_fence(&set);
+    TEST_NO_LEAKS();
+}
+
 /* --- the file -------------------------------------------------------------------------------- */
 
 Test(store_sqlite, a_new_file_is_ours_and_says_what_it_holds)
@@ -162,7 +169,7 @@ Test(store_sqlite, a_new_file_is_ours_and_says_what_it_holds)
     cr_assert_eq(store_one(db, "alpha", 1), 0);
     must_be_sound("characters  1\n"); /* while the store has it open */
     store_sqlite_ops.close(db);
-    must_be_sound("schema      2\n");
+    must_be_sound("schema      3\n");
     must_be_sound("scene       1  open\n");
     must_be_sound("newest      1970-01-01 00:00:00 UTC  alpha\n");
     struct stat st;
@@ -177,7 +184,7 @@ Test(store_sqlite, a_save_leaves_the_games_data_as_it_is)
     struct store_character c;
     size_t n = 0;
     store_sqlite_ops.close(must_open(NULL));
-    by_hand("INSERT INTO character VALUES ('alpha', 'open', 1, 2, 0, 5, x'00ff10')");
+    by_hand("INSERT INTO character VALUES ('alpha', 'open', 1, 2, 0, 5, x'00ff10', 0, 0, 0)");
     void *db = must_open(NULL);
     cr_assert_eq(store_one(db, "alpha", 7), 0);
     cr_assert_eq(store_sqlite_ops.load(db, span_text("alpha"), &c, data, &n), 0);
@@ -192,7 +199,7 @@ Test(store_sqlite, data_has_its_bound)
 {
     sqlite3 *db;
     store_sqlite_ops.close(must_open(NULL));
-    by_hand("INSERT INTO character VALUES ('a', 'open', 1, 2, 0, 5, zeroblob(65536))");
+    by_hand("INSERT INTO character VALUES ('a', 'open', 1, 2, 0, 5, zeroblob(65536), 0, 0, 0)");
     cr_assert_eq(sqlite3_open(file, &db), SQLITE_OK);
     cr_assert_eq(sqlite3_exec(db, "UPDATE character SET data = zeroblob(65537)", 0, 0, 0),
                  SQLITE_CONSTRAINT);
@@ -218,7 +225,7 @@ Test(store_sqlite, a_file_of_version_1_is_brought_up_to_date_and_keeps_everybody
     cr_assert_eq(stored_x(db, "older"), -3);
     cr_assert_eq(store_one(db, "old", 9), 0);
     store_sqlite_ops.close(db);
-    must_be_sound("schema      2\n");
+    must_be_sound("schema      3\n");
     must_be_sound("data        0 bytes\n");
     TEST_NO_LEAKS();
 }
@@ -235,8 +242,8 @@ Test(store_sqlite, a_migration_that_fails_leaves_the_file_as_it_was)
 Test(store_sqlite, a_newer_version_and_a_strangers_file_are_refused_and_left_alone)
 {
     by_hand(version_1);
-    by_hand("PRAGMA user_version = 3");
-    must_refuse("made by a newer Aegis (schema 3, this one knows 2)");
+    by_hand("PRAGMA user_version = 4");
+    must_refuse("made by a newer Aegis (schema 4, this one knows 3)");
     must_be_unsound("newer");
     unlink(file);
     by_hand("CREATE TABLE notes (text)");

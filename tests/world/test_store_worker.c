@@ -21,6 +21,7 @@ struct ledger {
     _Atomic uint32_t groups, tried;
     enum store_trouble trouble;
     bool closed;
+    uint32_t refused; /* of the group at hand */
 };
 
 static int ledger_load(void *db, struct span name, struct store_character *out, uint8_t *data,
@@ -44,6 +45,7 @@ static int ledger_begin(void *db)
 {
     struct ledger *l = db;
     l->tried++;
+    l->refused = 0;
     memcpy(l->before, l->rows, sizeof(l->rows));
     l->n_before = l->n;
     return l->fails == 1 ? E_IO : 0;
@@ -59,14 +61,19 @@ static int ledger_save(void *db, const struct store_character *c)
                                    span_of(c->name, c->name_len)))
         i++;
     cr_assert_lt(i, ROWS);
+    if (i < l->n && store_fence_below(&c->fence, &l->rows[i].fence)) {
+        l->refused++;
+        return 0;
+    }
     l->rows[i] = *c;
     l->n += i == l->n;
     return 0;
 }
 
-static int ledger_commit(void *db)
+static int ledger_commit(void *db, uint32_t *refused)
 {
     struct ledger *l = db;
+    *refused = l->refused;
     if (l->fails == 3)
         return E_IO;
     l->groups++;
@@ -115,6 +122,8 @@ Test(store_worker, the_set)
     store_set_many(&set);
     ledger.n = 0;
     store_set_names(&set);
+    ledger.n = 0;
+    store_set_fence(&set);
     cr_assert(ledger.closed);
     TEST_NO_LEAKS();
 }

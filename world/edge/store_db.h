@@ -20,17 +20,19 @@ enum store_trouble { STORE_TROUBLES(STORE_TROUBLE_ENUM) STORE_TROUBLE_COUNT };
 #undef STORE_TROUBLE_ENUM
 
 #define STORE_WHY_MAX 128
+#define STORE_GROUP   1024 /* saves between a begin and its commit */
 
 struct store_db_ops {
     /* 0: `out` is the character, `data` [STORE_DATA_MAX] its data. E_MISSING: there is none.
      * E_IO. */
     int (*load)(void *db, struct span name, struct store_character *out, uint8_t *data,
                 size_t *data_n);
-    /* A group of saves becomes one, or none of it. Each 0 or E_IO; after an E_IO rollback follows.
-     */
+    /* A group of saves, of another name each, becomes one, or none of it. Each 0 or E_IO; after an
+     * E_IO rollback follows. A save whose fence is below that of what is there changes nothing:
+     * `refused` is how many did so. */
     int (*begin)(void *db);
     int (*save)(void *db, const struct store_character *c);
-    int (*commit)(void *db);
+    int (*commit)(void *db, uint32_t *refused);
     void (*rollback)(void *db);
     /* Of the last E_IO; `why` gets a few words. */
     enum store_trouble (*trouble)(void *db, char why[STORE_WHY_MAX]);

@@ -45,7 +45,8 @@ int store_queue_put(struct store_queue *q, const struct store_character *c)
     int err;
 
     if (table_find(&q->by_name, name_of(c), &slot)) {
-        q->list[slot] = *c;
+        if (!store_fence_below(&c->fence, &q->list[slot].fence))
+            q->list[slot] = *c;
         return 1;
     }
     if (q->count == q->cap)

@@ -22,7 +22,8 @@ struct store_queue {
 int store_queue_init(struct store_queue *q, uint32_t cap, uint64_t seed) MUST_CHECK;
 void store_queue_fini(struct store_queue *q);
 
-/* 0: it stands at the end. 1: it took the place of an earlier one. E_FULL. */
+/* 0: it stands at the end. 1: it took the place of an earlier one, or was below its fence. E_FULL.
+ */
 int store_queue_put(struct store_queue *q, const struct store_character *c) MUST_CHECK;
 /* What waits under that name; NULL: nothing does. Lives until the next put or drop. */
 const struct store_character *store_queue_find(const struct store_queue *q, struct span name);

@@ -36,22 +36,32 @@ static const char *const migrations[STORE_SQLITE_VERSION] = {
     /* to 2: the game's own data */
     "ALTER TABLE character ADD COLUMN data BLOB NOT NULL DEFAULT x''"
     " CHECK (length(data) <= 65536);",
+    /* to 3: who may save */
+    "ALTER TABLE character ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE character ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE character ADD COLUMN count INTEGER NOT NULL DEFAULT 0;",
 };
 /* clang-format on */
 _Static_assert(STORE_DATA_MAX == 65536, "the schema has it too");
 
-static const char load_sql[] = "SELECT scene, x, y, dir, seen, data FROM character WHERE name = ?1";
+static const char load_sql[] = "SELECT scene, x, y, dir, seen, data, generation, epoch, count"
+                               " FROM character WHERE name = ?1";
 static const char save_sql[] =
-    "INSERT INTO character (name, scene, x, y, dir, seen) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+    "INSERT INTO character (name, scene, x, y, dir, seen, generation, epoch, count)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
     " ON CONFLICT (name) DO UPDATE SET scene = excluded.scene, x = excluded.x, y = excluded.y,"
-    " dir = excluded.dir, seen = excluded.seen";
+    " dir = excluded.dir, seen = excluded.seen, generation = excluded.generation,"
+    " epoch = excluded.epoch, count = excluded.count"
+    " WHERE (excluded.generation, excluded.epoch, excluded.count)"
+    " >= (character.generation, character.epoch, character.count)";
 
 struct store_sqlite {
     int fd; /* holds the lock that says: a world has this file */
     sqlite3 *db;
     sqlite3_stmt *load, *save, *begin, *commit;
-    bool full; /* the last failure was for want of room */
-    bool gone; /* the last failure: nothing of ours is at the file's path any more */
+    uint32_t refused; /* saves since begin */
+    bool full;        /* the last failure was for want of room */
+    bool gone;        /* the last failure: nothing of ours is at the file's path any more */
 };
 
 static struct span column_span(sqlite3_stmt *s, int i)
@@ -77,6 +87,8 @@ static bool copy_row(sqlite3_stmt *s, struct span name, struct store_character *
         .y = sqlite3_column_double(s, 2),
         .dir = sqlite3_column_double(s, 3),
         .seen_s = sqlite3_column_int64(s, 4),
+        .fence = {(uint64_t)sqlite3_column_int64(s, 6), (uint64_t)sqlite3_column_int64(s, 7),
+                  (uint64_t)sqlite3_column_int64(s, 8)},
     };
     memcpy(c->name, name.p, name.n);
     if (scene.n > 0)
@@ -127,12 +139,14 @@ static int begin(void *arg)
     struct store_sqlite *q = arg;
 
     q->gone = !is_there(q);
+    q->refused = 0;
     return q->gone ? E_IO : step(q, q->begin);
 }
 
 static int save(void *arg, const struct store_character *c)
 {
     struct store_sqlite *q = arg;
+    int err;
 
     sqlite3_bind_text(q->save, 1, c->name, c->name_len, SQLITE_STATIC);
     sqlite3_bind_text(q->save, 2, c->scene, c->scene_len, SQLITE_STATIC);
@@ -140,12 +154,19 @@ static int save(void *arg, const struct store_character *c)
     sqlite3_bind_double(q->save, 4, c->y);
     sqlite3_bind_double(q->save, 5, c->dir);
     sqlite3_bind_int64(q->save, 6, c->seen_s);
-    return step(q, q->save);
+    sqlite3_bind_int64(q->save, 7, (sqlite3_int64)c->fence.generation);
+    sqlite3_bind_int64(q->save, 8, (sqlite3_int64)c->fence.epoch);
+    sqlite3_bind_int64(q->save, 9, (sqlite3_int64)c->fence.count);
+    err = step(q, q->save);
+    q->refused += err == 0 && sqlite3_changes(q->db) == 0;
+    return err;
 }
 
-static int commit(void *arg)
+static int commit(void *arg, uint32_t *refused)
 {
     struct store_sqlite *q = arg;
+
+    *refused = q->refused;
     return step(q, q->commit);
 }
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define STORE_SQLITE_ID      0x41454749 /* application_id: "AEGI" */
-#define STORE_SQLITE_VERSION 2          /* user_version of the schema */
+#define STORE_SQLITE_VERSION 3          /* user_version of the schema */
 
 extern const struct store_db_ops store_sqlite_ops;
 

@@ -60,7 +60,7 @@ struct store_worker {
 
     /* The thread's, read by the loop. */
     _Atomic uint64_t saves_done; /* stored, or their place was taken by a later one that is */
-    _Atomic uint64_t stored, coalesced, groups, found, unknown, load_failures, full;
+    _Atomic uint64_t stored, coalesced, refused, groups, found, unknown, load_failures, full;
     _Atomic uint64_t failures[STORE_TROUBLE_COUNT];
     _Atomic uint32_t pending;
     pthread_mutex_t lock; /* of the two below */
@@ -183,8 +183,8 @@ static void mend(struct store_worker *w)
              (int64_t)(clock_since(clock_mono(), w->failed_at) / CLOCK_NS_PER_S));
 }
 
-/* The first `n` that wait, as one. */
-static int store_group(struct store_worker *w, uint32_t n)
+/* The first `n` that wait, as one; `refused` of them are older than what is there. */
+static int store_group(struct store_worker *w, uint32_t n, uint32_t *refused)
 {
     const struct store_db_ops *db = w->config.db;
     const struct store_character *c = store_queue_first(&w->queue);
@@ -195,7 +195,7 @@ static int store_group(struct store_worker *w, uint32_t n)
         c = store_queue_after(&w->queue, c);
     }
     if (err == 0)
-        err = db->commit(w->config.db_arg);
+        err = db->commit(w->config.db_arg, refused);
     if (err != 0) {
         fail(w);
         db->rollback(w->config.db_arg);
@@ -213,13 +213,14 @@ static void save_due(struct store_worker *w)
 {
     uint32_t n = w->queue.count < STORE_GROUP ? w->queue.count : STORE_GROUP;
     bool due = n == STORE_GROUP || atomic_load(&w->hurry);
+    uint32_t refused = 0;
 
     if (n == 0 || (!due && clock_since(w->group_at, clock_mono()) > 0))
         return;
     if (w->failing && clock_since(w->group_at, clock_mono()) > 0)
         return;
     trip(w);
-    if (store_group(w, n) != 0) {
+    if (store_group(w, n, &refused) != 0) {
         w->group_at = clock_add(clock_mono(), STORE_AGAIN_NS);
         return;
     }
@@ -227,7 +228,8 @@ static void save_due(struct store_worker *w)
     store_queue_drop(&w->queue, n);
     set_pending(w);
     w->group_at = clock_add(clock_mono(), STORE_GROUP_NS);
-    add(&w->stored, n);
+    add(&w->stored, n - refused);
+    add(&w->refused, refused);
     add(&w->groups, 1);
     atomic_fetch_add(&w->saves_done, n);
 }
@@ -267,7 +269,7 @@ static void load(struct store_worker *w, const struct request *r)
             err = E_NOMEM;
         }
     }
-    if (waits && (err == 0 || err == E_MISSING)) {
+    if (waits && (err == E_MISSING || (err == 0 && !store_fence_below(&waits->fence, &c->fence)))) {
         *c = *waits;
         err = 0;
     }
@@ -455,6 +457,7 @@ void store_worker_gauges(struct store_worker *w, struct edge_metrics *m)
     m->store_full = atomic_load(&w->full);
     m->store_stored = atomic_load(&w->stored);
     m->store_coalesced = atomic_load(&w->coalesced);
+    m->store_refused = atomic_load(&w->refused);
     m->store_groups = atomic_load(&w->groups);
     m->store_found = atomic_load(&w->found);
     m->store_unknown = atomic_load(&w->unknown);

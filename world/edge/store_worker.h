@@ -19,7 +19,6 @@
 
 #define STORE_REQUESTS 32768                   /* not yet taken by the thread */
 #define STORE_ANSWERS  32768                   /* loads asked and not yet answered to the loop */
-#define STORE_GROUP    1024                    /* saves in one transaction */
 #define STORE_GROUP_NS (100 * CLOCK_NS_PER_MS) /* a save waits so long for others at most */
 #define STORE_AGAIN_NS CLOCK_NS_PER_S          /* after a failure */
 #define STORE_LOG_NS   (10 * CLOCK_NS_PER_S)   /* between two lines of one lasting failure */
