@@ -3,7 +3,7 @@
 #   SAN=1         AddressSanitizer and UndefinedBehaviorSanitizer
 #   CC=clang      another compiler (its objects have a folder of their own)
 #   WITHOUT="..."  optional libraries to do without, of jansson zlib libzstd sqlite3 liburing
-#                  libssl libcrypto libjwt libnats http_parser wslay
+#                  libpq libssl libcrypto libjwt libnats http_parser wslay
 #   EXTRA=...     more compiler flags, such as EXTRA=-march=native
 #   V=1           show whole commands
 #   BUILD=, BIN=  where objects and programs go
@@ -42,7 +42,8 @@ MSGPACK    := $(shell $(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpa
 PACKAGES   := libevent_core libevent_extra $(MSGPACK)
 
 # Optional parts: what is not there is refused in plain words (common/parts.h).
-OPTIONAL := $(filter-out $(WITHOUT),jansson zlib libzstd sqlite3 liburing libssl libcrypto libjwt libnats)
+OPTIONAL := $(filter-out $(WITHOUT),jansson zlib libzstd sqlite3 libpq liburing libssl libcrypto \
+            libjwt libnats)
 PARTS    := $(foreach p,$(OPTIONAL),$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p)))
 part_define = -DAEGIS_PART_$(shell echo $(1) | tr a-z A-Z)='"$(2)"'
 PART_DEFINES := $(foreach p,$(PARTS),$(call part_define,$(p),$(shell $(PKG_CONFIG) --modversion $(p))))

@@ -40,6 +40,11 @@
 #else
 #define PARTS_LIBSSL AEGIS_PART_LIBSSL
 #endif
+#ifndef AEGIS_PART_LIBPQ
+#define PARTS_LIBPQ PARTS_NONE
+#else
+#define PARTS_LIBPQ AEGIS_PART_LIBPQ
+#endif
 #ifndef AEGIS_PART_LIBCRYPTO
 #define PARTS_LIBCRYPTO PARTS_NONE
 #else
@@ -80,7 +85,8 @@
 /* clang-format off */
 #define PARTS_OPTIONAL \
     {"jansson", PARTS_JANSSON}, {"zlib", PARTS_ZLIB}, {"zstd", PARTS_LIBZSTD}, \
-    {"sqlite", PARTS_SQLITE3}, {"liburing", PARTS_LIBURING}, {"libssl", PARTS_LIBSSL}, \
+    {"sqlite", PARTS_SQLITE3}, {"libpq", PARTS_LIBPQ}, {"liburing", PARTS_LIBURING}, \
+    {"libssl", PARTS_LIBSSL}, \
     {"libcrypto", PARTS_LIBCRYPTO}, {"libjwt", PARTS_LIBJWT}, {"nats.c", PARTS_LIBNATS}, \
     {"http-parser", PARTS_HTTP_PARSER}, {"wslay", PARTS_WSLAY}
 /* clang-format on */

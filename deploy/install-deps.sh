@@ -21,6 +21,7 @@ build|libjansson-dev|reads maps (optional)
 build|zlib1g-dev|reads compressed maps (optional)
 build|libzstd-dev|reads compressed maps (optional)
 build|libsqlite3-dev|the store (optional)
+build|libpq-dev|the store in PostgreSQL (optional)
 build|liburing-dev|many sends in one call (optional)
 build|libssl-dev|TLS, and hashes for WebSocket and tokens (optional)
 build|libjwt-dev|tokens (optional)
@@ -30,6 +31,7 @@ build|libwslay-dev|frames, for WebSocket (optional)
 test|libcriterion-dev|runs the unit tests
 test|nats-server|what a cluster stands on
 test|openssl|makes certificates for development
+test|postgresql|the store in PostgreSQL
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
 test|spin|checks the models of a cluster
@@ -80,6 +82,8 @@ thing_is_there() {
         zlib1g-dev) pkg-config --exists zlib 2>/dev/null ;;
         libzstd-dev) pkg-config --exists libzstd 2>/dev/null ;;
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null ;;
+        libpq-dev) pkg-config --exists libpq 2>/dev/null ;;
+        postgresql) [ -n "$(ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null)" ] ;;
         liburing-dev) pkg-config --exists liburing 2>/dev/null ;;
         libssl-dev) pkg-config --exists libcrypto 2>/dev/null ;;
         libjwt-dev) pkg-config --exists libjwt 2>/dev/null ;;

@@ -216,8 +216,8 @@ machine() {
         case $tool in
             empty) tool=dpkg-query words='exit 0' ;;
             full) tool=dpkg-query words='for p in gcc make libc6-dev pkg-config libevent-dev \
-                libmsgpack-dev libjansson-dev zlib1g-dev libzstd-dev libsqlite3-dev liburing-dev \
-                libssl-dev libjwt-dev libnats-dev libhttp-parser-dev libwslay-dev; do echo "installed $p"; done' ;;
+                libmsgpack-dev libjansson-dev zlib1g-dev libzstd-dev libsqlite3-dev libpq-dev \
+                liburing-dev libssl-dev libjwt-dev libnats-dev libhttp-parser-dev libwslay-dev; do echo "installed $p"; done' ;;
             root) tool=id words='echo 0' ;;
             user) tool=id words='echo 1000' ;;
             apt) tool=apt-get words="echo \"\$@\" >>'$dir/apt.log'" ;;
@@ -253,7 +253,7 @@ machine full root apt old-names
 check "deps: installs what is missing only" deps 0 test
 check "deps: asks for the lists once, then installs all" [ "$(sed 's/.*Use-Pty=0 //' "$dir/apt.log")" = \
     "update
-install -y --no-install-recommends libcriterion-dev nats-server openssl python3 python3-msgpack spin" ]
+install -y --no-install-recommends libcriterion-dev nats-server openssl postgresql python3 python3-msgpack spin" ]
 check "deps: says what for" shown "$dir/deps.out" 'libcriterion-dev (runs the unit tests)'
 machine empty root apt old-names
 check "deps: an old Debian" deps 0 build

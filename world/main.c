@@ -203,12 +203,13 @@ static int load_maps(struct program *p, char *why, size_t why_cap)
 static int open_store(struct program *p, char *why, size_t why_cap)
 {
     const struct world_options *o = &p->options;
-    char reason[WHY_MAX - FLAG_MAX];
+    char reason[WHY_MAX - FLAG_MAX], shown[STORAGE_SHOWN];
     int err = storage_open(p->loop, o->store, o->store_delay_ns, o->core.max_entities, &p->storage,
                            reason, sizeof(reason));
 
+    storage_show(o->store, shown);
     if (err != 0)
-        snprintf(why, why_cap, "-store: %.200s: %.200s", o->store, reason);
+        snprintf(why, why_cap, "-store: %.200s: %.200s", shown, reason);
     return err;
 }
 
@@ -404,13 +405,14 @@ static int run(struct program *p)
 /* -store-check: no world, only a look at its store. */
 static int verify(const struct world_options *o)
 {
-    char why[WHY_MAX];
+    char why[WHY_MAX], shown[STORAGE_SHOWN];
 
+    storage_show(o->store, shown);
     if (storage_verify(o->store, stdout, why, sizeof(why)) == 0) {
-        printf("%s: ok\n", o->store);
+        printf("%s: ok\n", shown);
         return EXIT_CLEAN;
     }
-    fprintf(stderr, "aegis: -store-check: %s: %s\n", o->store, why);
+    fprintf(stderr, "aegis: -store-check: %s: %s\n", shown, why);
     return EXIT_TROUBLE;
 }
 

@@ -171,7 +171,7 @@ const struct opt world_opts_table[] = {
      .def = "1024", .unit = "", .min = 1, .max = REQUESTS_MAX, .zero_off = true,
      .help = "requests of a session in one tick; more are refused with 12"},
     {.name = "store", .type = OPT_TEXT, .offset = EDGE(store), .def = "none", .unit = "",
-     .help = "where characters are kept: none, or sqlite:FILE"},
+     .help = "where characters are kept: none, sqlite:FILE or postgres://USER@HOST/DATABASE"},
     {.name = "save-every", .type = OPT_DURATION, .offset = CORE(save_every_ns), .def = "30s",
      .unit = "s", .min = 0.05, .max = DAY_S, .zero_off = true,
      .help = "a place that changed is saved within this time, beside each leave and disconnect; 0 "
@@ -213,14 +213,15 @@ const size_t world_opts_count = ARRAY_LEN(world_opts_table);
 
 static int check_store(const struct world_options *o, char *why, size_t why_cap)
 {
-    char form[128];
+    char form[128], shown[STORAGE_SHOWN];
 
     if (storage_check_form(o->store, form, sizeof(form)) != 0) {
-        snprintf(why, why_cap, "-store: \"%.80s\": %s", o->store, form);
+        storage_show(o->store, shown);
+        snprintf(why, why_cap, "-store: \"%.80s\": %s", shown, form);
         return E_RANGE;
     }
     if (o->store_check && strcmp(o->store, STORE_NONE) == 0) {
-        snprintf(why, why_cap, "-store-check: needs -store sqlite:FILE");
+        snprintf(why, why_cap, "-store-check: needs -store sqlite:FILE or postgres://…");
         return E_RANGE;
     }
     return 0;

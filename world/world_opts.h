@@ -24,7 +24,7 @@ struct world_options {
     int64_t link_timeout_ns;  /* 0: off */
     uint64_t link_queue_soft; /* bytes; 0: off */
     uint64_t link_queue_hard; /* bytes; 0: off */
-    const char *store;        /* none, sqlite:FILE */
+    const char *store;        /* none, sqlite:FILE, postgres://…: show it by storage_show only */
     bool store_check;
     const char *auth_key;   /* file; "": no tokens */
     int64_t auth_leeway_ns; /* whole seconds count */

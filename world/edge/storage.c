@@ -5,14 +5,14 @@
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
 #include "world/edge/store_none.h"
+#include "world/edge/store_postgres.h"
 #include "world/edge/store_sqlite.h"
 #include "world/edge/store_worker.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SQLITE_WORD   "sqlite:"
-#define POSTGRES_WORD "postgres://"
+#define SQLITE_WORD "sqlite:"
 
 #define FINISH_STEP_NS (5 * CLOCK_NS_PER_MS)
 #define PENDING_LEAST  65536 /* names that may wait while the database is away */
@@ -38,19 +38,37 @@ static const char *sqlite_file(const char *store)
     return starts(store, SQLITE_WORD) ? store + strlen(SQLITE_WORD) : NULL;
 }
 
+static bool is_postgres(const char *store)
+{
+    return starts(store, "postgres://") || starts(store, "postgresql://");
+}
+
 int storage_check_form(const char *store, char *why, size_t why_cap)
 {
     const char *file = sqlite_file(store);
 
     if (strcmp(store, STORE_NONE) == 0 || (file && file[0] != '\0'))
         return 0;
-    if (starts(store, POSTGRES_WORD))
-        snprintf(why, why_cap, "PostgreSQL is not built in");
-    else if (file)
+    if (is_postgres(store))
+        return store_postgres_form(store, why, why_cap);
+    if (file)
         snprintf(why, why_cap, "lacks the name of a file: sqlite:FILE");
     else
-        snprintf(why, why_cap, "must be none or sqlite:FILE");
+        snprintf(why, why_cap, "must be none, sqlite:FILE or postgres://USER@HOST/DATABASE");
     return E_BAD;
+}
+
+void storage_show(const char *store, char out[STORAGE_SHOWN])
+{
+    const char *host = strstr(store, "://"), *at = strrchr(store, '@');
+    int scheme = host ? (int)(host + 3 - store) : 0;
+
+    if (!host) {
+        snprintf(out, STORAGE_SHOWN, "%s", store);
+        return;
+    }
+    host = at && at > host ? at + 1 : host + 3;
+    snprintf(out, STORAGE_SHOWN, "%.*s%.*s", scheme, store, (int)strcspn(host, "?"), host);
 }
 
 int storage_verify(const char *store, FILE *to, char *why, size_t why_cap)
@@ -59,6 +77,8 @@ int storage_verify(const char *store, FILE *to, char *why, size_t why_cap)
 
     if (file)
         return store_sqlite_check(file, to, why, why_cap);
+    if (is_postgres(store))
+        return store_postgres_check(store, to, why, why_cap);
     snprintf(why, why_cap, "there is nothing to check");
     return E_BAD;
 }
@@ -72,17 +92,19 @@ static void on_answer(void *arg, const struct store_answer *a)
     outbox_flush(&s->world->outbox);
 }
 
-static int open_worker(struct storage *s, const char *file, int64_t delay_ns, uint64_t entities,
+static int open_worker(struct storage *s, const char *store, int64_t delay_ns, uint64_t entities,
                        char *why, size_t why_cap)
 {
+    const char *file = sqlite_file(store);
     struct store_worker_config c = {
-        .db = &store_sqlite_ops,
+        .db = file ? &store_sqlite_ops : &store_postgres_ops,
         .pending_max = (uint32_t)(entities > PENDING_LEAST ? entities : PENDING_LEAST),
         .delay_ns = delay_ns,
         .answer = on_answer,
         .arg = s,
     };
-    int err = store_sqlite_open(file, &c.db_arg, why, why_cap);
+    int err = file ? store_sqlite_open(file, &c.db_arg, why, why_cap)
+                   : store_postgres_open(store, STORE_POSTGRES_ALONE, &c.db_arg, why, why_cap);
 
     if (err != 0)
         return err;
@@ -96,7 +118,6 @@ int storage_open(struct loop *l, const char *store, int64_t delay_ns, uint64_t e
                  struct storage **out, char *why, size_t why_cap)
 {
     struct storage *s = calloc(1, sizeof(*s));
-    const char *file = sqlite_file(store);
     int err = 0;
 
     if (entities == 0)
@@ -106,8 +127,8 @@ int storage_open(struct loop *l, const char *store, int64_t delay_ns, uint64_t e
     if (!s)
         return E_NOMEM;
     s->loop = l;
-    if (file)
-        err = open_worker(s, file, delay_ns, entities, why, why_cap);
+    if (strcmp(store, STORE_NONE) != 0)
+        err = open_worker(s, store, delay_ns, entities, why, why_cap);
     if (err != 0)
         storage_close(s);
     else

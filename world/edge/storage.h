@@ -1,6 +1,7 @@
 /* world/edge/storage.h: the store that -store names, from the start to the end.
  *   none           nothing is kept; nothing runs
  *   sqlite:FILE    world/edge/store_sqlite, behind a thread of its own (world/edge/store_worker)
+ *   postgres://…   world/edge/store_postgres, behind the same
  * The core gets its door; what the store answers goes into the core and out to the links.
  * May touch: common, common/io/loop, the core's doors. On trouble: one line at the start; later the
  * world goes on, and storage_trouble tells.
@@ -16,6 +17,9 @@ struct storage;
 
 /* Has `store` a form that this program knows? 0, or E_BAD: `why` has the reason. */
 int storage_check_form(const char *store, char *why, size_t why_cap) MUST_CHECK;
+/* As it may be shown: of a URL neither user nor password, nor what stands behind a `?`. */
+#define STORAGE_SHOWN 256
+void storage_show(const char *store, char out[STORAGE_SHOWN]);
 /* -store-check: verify it and say what it holds. 0, or an E_* and `why`. */
 int storage_verify(const char *store, FILE *to, char *why, size_t why_cap) MUST_CHECK;
 
