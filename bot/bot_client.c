@@ -5,16 +5,15 @@
  */
 #include "bot/bot_client.h"
 
+#include "bot/reach.h"
 #include "common/clock.h"
 #include "common/err.h"
-#include "common/io/net.h"
 #include "proto/frame.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define BOT_TURN 6.283185307179586 /* 2π */
@@ -32,14 +31,13 @@ struct bot_client {
     const struct bot_client_ops *ops;
     void *arg;
     const struct signer *signer; /* borrowed; NULL: logins have no token */
-    struct net_dialer *dialer;   /* while connecting */
+    struct reach reach;          /* while connecting */
     struct stream *stream;       /* while connected */
     int ghost;                   /* the socket of a connection that was abandoned; -1: none */
     uint32_t connection;         /* counts connections, so that a callback's new one is noticed */
     unsigned depth;              /* callbacks under way */
     bool doomed;                 /* destroyed inside one of them */
     bool deaf, hold;
-    int rcvbuf; /* bytes; 0: the kernel's choice */
     struct bot_client_facts facts;
     struct view view;
     struct pending pending;
@@ -52,6 +50,8 @@ static const struct stream_limits bot_limits = {
     .counted = true,
 };
 
+static reach_done_fn on_reached;
+
 int bot_client_create(struct loop *l, struct message_reader *reader,
                       const struct bot_client_ops *ops, void *arg, struct bot_client **out)
 {
@@ -63,6 +63,7 @@ int bot_client_create(struct loop *l, struct message_reader *reader,
     c->ops = ops;
     c->arg = arg;
     c->ghost = -1;
+    c->reach = (struct reach){.loop = l, .done = on_reached, .arg = c};
     view_init(&c->view, NULL, NULL);
     *out = c;
     return 0;
@@ -73,6 +74,11 @@ void bot_client_sign(struct bot_client *c, const struct signer *signer)
     c->signer = signer;
 }
 
+void bot_client_secure(struct bot_client *c, struct tls *trust)
+{
+    c->reach.trust = trust;
+}
+
 const struct signer *bot_client_signer(const struct bot_client *c)
 {
     return c->signer;
@@ -80,6 +86,7 @@ const struct signer *bot_client_signer(const struct bot_client *c)
 
 static void dispose(struct bot_client *c)
 {
+    reach_fini(&c->reach);
     view_fini(&c->view);
     free(c);
 }
@@ -114,8 +121,7 @@ static struct stream *let_go(struct bot_client *c)
 {
     struct stream *s = c->stream;
 
-    net_dialer_destroy(c->dialer);
-    c->dialer = NULL;
+    reach_cancel(&c->reach);
     if (s) {
         struct stream_count n = stream_counted(s);
         c->facts.bytes.bytes_in += n.bytes_in;
@@ -374,12 +380,12 @@ static void on_closed(void *arg, enum stream_end why)
 
 static const struct stream_ops bot_stream_ops = {.data = on_data, .closed = on_closed};
 
-int bot_client_adopt(struct bot_client *c, int fd)
+static int adopt(struct bot_client *c, int fd, struct ssl_st *seal)
 {
     ASSERT(!c->stream);
-    ASSERT(!c->dialer);
+    ASSERT(!reach_under_way(&c->reach));
     reset_session(c);
-    int rc = stream_create(c->loop, fd, &bot_limits, &bot_stream_ops, c, &c->stream);
+    int rc = stream_create_sealed(c->loop, fd, seal, &bot_limits, &bot_stream_ops, c, &c->stream);
     if (rc != 0) {
         c->stream = NULL;
         return rc;
@@ -394,32 +400,28 @@ int bot_client_adopt(struct bot_client *c, int fd)
     return 0;
 }
 
-static void on_dialed(void *arg, int fd, int err)
+int bot_client_adopt(struct bot_client *c, int fd)
+{
+    return adopt(c, fd, NULL);
+}
+
+static void on_reached(void *arg, int fd, struct ssl_st *seal, const char *why)
 {
     struct bot_client *c = arg;
-    char text[BOT_WHY_MAX];
 
-    net_dialer_destroy(c->dialer);
-    c->dialer = NULL;
     c->depth++;
-    /* A kernel that refuses keeps its own choice, which is no harm. */
-    if (fd >= 0 && c->rcvbuf > 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &c->rcvbuf, sizeof(c->rcvbuf));
-    if (fd < 0) {
-        snprintf(text, sizeof(text), "cannot connect: %s", strerror(err));
-        end(c, text);
-    } else if (bot_client_adopt(c, fd) != 0) {
+    if (fd < 0)
+        end(c, why);
+    else if (adopt(c, fd, seal) != 0)
         end(c, "cannot use the connection: the system refused it");
-    }
     call_end(c);
 }
 
 int bot_client_connect(struct bot_client *c, const char *addr, int64_t timeout_ns)
 {
     ASSERT(!c->stream);
-    ASSERT(!c->dialer);
     reset_session(c);
-    return net_dial(c->loop, addr, timeout_ns, on_dialed, c, &c->dialer);
+    return reach_begin(&c->reach, addr, timeout_ns);
 }
 
 /* Queue a whole frame, or hold it back to be dripped. */
@@ -474,7 +476,7 @@ void bot_client_deaf(struct bot_client *c, bool on)
 
 void bot_client_rcvbuf(struct bot_client *c, int bytes)
 {
-    c->rcvbuf = bytes;
+    c->reach.rcvbuf = bytes;
 }
 
 void bot_client_hold(struct bot_client *c, bool on)

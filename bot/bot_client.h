@@ -17,6 +17,7 @@
 
 struct bot_client;
 struct signer;
+struct tls;
 
 #define BOT_WHY_MAX 192 /* bytes of a reason, with its NUL */
 #define BOT_KEY_MAX 64  /* bytes of a resume key, with its NUL; a longer one is not kept */
@@ -68,6 +69,8 @@ void bot_client_destroy(struct bot_client *c); /* NULL is fine; closes without a
 
 /* Plain logins show a token of this signer's; borrowed. NULL: none. */
 void bot_client_sign(struct bot_client *c, const struct signer *signer);
+/* Connections from here on are under TLS, to whom this one trusts; borrowed. NULL: plain. */
+void bot_client_secure(struct bot_client *c, struct tls *trust);
 const struct signer *bot_client_signer(const struct bot_client *c);
 
 /* Connect to host:port. Then `connected` or `closed` is called. E_ADDR, E_NOMEM. */

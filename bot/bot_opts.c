@@ -4,6 +4,7 @@
 #include "bot/bot_opts.h"
 
 #include "common/err.h"
+#include "common/io/tls.h"
 #include "common/token.h"
 #include "proto/message.h"
 
@@ -66,6 +67,12 @@ const struct opt bot_opts[] = {
      .max = 365.0 * DAY_S, .help = "how long a token is good"},
     {.name = "name", .type = OPT_TEXT, .offset = AT(name), .def = "", .unit = "",
      .help = "token: who it is for"},
+    {.name = "tls", .type = OPT_BOOL, .offset = AT(tls), .def = "false", .unit = "",
+     .help = "the gateway speaks TLS"},
+    {.name = "tls-ca", .type = OPT_TEXT, .offset = AT(tls_ca), .def = "", .unit = "",
+     .help = "roots that its certificate may stand on, in PEM; not set, those of the system"},
+    {.name = "tls-insecure", .type = OPT_BOOL, .offset = AT(tls_insecure), .def = "false",
+     .unit = "", .help = "take any certificate"},
     {.name = "log-level", .type = OPT_CHOICE, .offset = AT(log_level), .def = "info", .unit = "",
      .choices = "debug|info|warn|error|off", .help = "the least important lines to log"},
 };
@@ -78,7 +85,12 @@ int bot_opts_check(const struct bot_config *c, char *why, size_t why_cap)
     bool tokens = c->mode == BOT_TOKEN;
 
     why[0] = '\0';
-    if (c->auth_key[0] != '\0' && !token_possible())
+    if (!c->tls && (c->tls_insecure || c->tls_ca[0] != '\0'))
+        snprintf(why, why_cap, "-%s: does nothing without -tls",
+                 c->tls_insecure ? "tls-insecure" : "tls-ca");
+    else if (c->tls && !tls_library())
+        snprintf(why, why_cap, "-tls: this program was built without libssl or libcrypto");
+    else if (c->auth_key[0] != '\0' && !token_possible())
         snprintf(why, why_cap,
                  "-auth-key: \"%.80s\": this program was built without libjwt or libcrypto",
                  c->auth_key);

@@ -6,6 +6,7 @@
 #include "common/opts.h"
 
 struct signer;
+struct tls;
 
 enum bot_mode { BOT_SMOKE, BOT_WANDER, BOT_LOAD, BOT_LOGINS, BOT_TOKEN };
 
@@ -43,6 +44,11 @@ struct bot_config {
     int64_t ttl_ns;              /* of a token */
     const char *name;            /* of the token mode */
     const struct signer *signer; /* of auth_key; no flag. NULL: none */
+
+    bool tls;
+    const char *tls_ca; /* file; "": those whom the system trusts */
+    bool tls_insecure;
+    struct tls *trust; /* of the three above; no flag. NULL: plain */
 
     int log_level; /* enum log_level */
 };

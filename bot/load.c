@@ -416,6 +416,7 @@ static int set_up(struct load *l, const char *prefix, uint64_t seed)
         .seed = seed,
         .timeout_ns = c->timeout_ns,
         .signer = c->signer,
+        .trust = c->trust,
     };
     int rc = runner_init(&l->runner);
 

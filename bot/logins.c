@@ -157,8 +157,10 @@ static int set_up(struct logins *l)
         b->next = l->free;
         l->free = b;
         rc = bot_client_create(l->runner.loop, l->runner.reader, &logins_ops, b, &b->client);
-        if (rc == 0)
-            bot_client_sign(b->client, l->config->signer);
+        if (rc != 0)
+            break;
+        bot_client_sign(b->client, l->config->signer);
+        bot_client_secure(b->client, l->config->trust);
     }
     return rc;
 }

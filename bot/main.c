@@ -8,6 +8,7 @@
 #include "bot/smoke.h"
 #include "bot/wander.h"
 #include "common/io/net.h"
+#include "common/io/tls.h"
 #include "common/log.h"
 #include "common/parts.h"
 #include "proto/message.h"
@@ -35,6 +36,21 @@ static int run(const struct bot_config *config)
     return 2;
 }
 
+/* Under TLS, if that is asked for. */
+static int run_secure(struct bot_config *config)
+{
+    struct tls_why why;
+
+    if (config->tls &&
+        tls_client_create(config->tls_ca, config->tls_insecure, &config->trust, &why) != 0) {
+        fprintf(stderr, "bot: -tls-ca: %s\n", why.text);
+        return OPTS_EXIT_FLAG;
+    }
+    const int status = run(config);
+    tls_destroy(config->trust);
+    return status;
+}
+
 /* With the keys that -auth-key names, if it does. */
 static int run_signed(struct bot_config *config, struct signer *signer)
 {
@@ -48,7 +64,7 @@ static int run_signed(struct bot_config *config, struct signer *signer)
         }
         config->signer = signer;
     }
-    status = run(config);
+    status = run_secure(config);
     signer_close(signer);
     return status;
 }
@@ -61,10 +77,8 @@ static int check(const void *config, char *why, size_t why_cap)
 int main(int argc, char **argv)
 {
     const struct opts_part parts[] = {
-        {"libevent", loop_library()},
-        {"msgpack-c", message_library()},
-        {"libcrypto", PARTS_LIBCRYPTO},
-        {"libjwt", PARTS_LIBJWT},
+        {"libevent", loop_library()},   {"msgpack-c", message_library()}, {"libssl", PARTS_LIBSSL},
+        {"libcrypto", PARTS_LIBCRYPTO}, {"libjwt", PARTS_LIBJWT},
     };
     const struct opts_program program = {
         .name = "bot",

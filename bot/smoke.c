@@ -521,6 +521,7 @@ static int set_up(struct smoke *s, const struct bot_config *config)
             break;
         p->facts = bot_client_facts(p->client);
         bot_client_sign(p->client, config->signer);
+        bot_client_secure(p->client, config->trust);
     }
     return rc;
 }

@@ -225,6 +225,7 @@ bool stroll_run(struct loop *l, struct message_reader *reader, const struct bot_
         return fail(&s, "%s", err_text(rc));
     s.facts = bot_client_facts(s.client);
     bot_client_sign(s.client, config->signer);
+    bot_client_secure(s.client, config->trust);
     ok = come_in(&s, config->addr) && play(&s);
     bot_client_destroy(s.client);
     return ok && why[0] == '\0';

@@ -52,6 +52,7 @@ struct swarm_config {
     uint64_t seed;
     int64_t timeout_ns;          /* of connecting */
     const struct signer *signer; /* borrowed; NULL: no tokens */
+    struct tls *trust;           /* borrowed; NULL: plain */
 };
 
 /* Plain, so that modes can look at everything; only swarm_* writes it. */

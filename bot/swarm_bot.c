@@ -449,6 +449,7 @@ int swarm_bot_init(struct swarm_bot *b, struct swarm *s, uint32_t index, enum sw
         return rc;
     b->facts = bot_client_facts(b->client);
     bot_client_sign(b->client, s->config.signer);
+    bot_client_secure(b->client, s->config.trust);
     bot_client_hold(b->client, kind == SWARM_DRIP);
     if (kind == SWARM_DEAF)
         bot_client_rcvbuf(b->client, SWARM_DEAF_RCVBUF);

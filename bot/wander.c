@@ -78,6 +78,7 @@ static int set_up(struct wander *w, const struct bot_config *config, const char 
         .seed = seed,
         .timeout_ns = config->timeout_ns,
         .signer = config->signer,
+        .trust = config->trust,
     };
     int rc = runner_init(&w->runner);
 

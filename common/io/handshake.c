@@ -38,6 +38,7 @@ struct handshakes {
     struct loop_timer *late;     /* armed for the oldest */
     struct loop_timer *work;     /* armed while any is queued */
     struct mono rest;            /* nothing is worked off before */
+    struct loop_deferred bury;
     uint32_t pending;
     _Atomic uint32_t own;
     bool ended;
@@ -195,6 +196,11 @@ static void on_late(void *arg)
 /* --- life ---------------------------------------------------------------------------------------
  */
 
+static void bury(void *arg)
+{
+    free(arg);
+}
+
 int handshakes_create(struct loop *l, const struct handshakes_config *c, struct handshakes **out)
 {
     struct handshakes *h = calloc(1, sizeof(*h));
@@ -203,6 +209,7 @@ int handshakes_create(struct loop *l, const struct handshakes_config *c, struct 
         return E_NOMEM;
     h->loop = l;
     h->config = *c;
+    h->bury = (struct loop_deferred){.fn = bury, .arg = h};
     if (!h->config.pending)
         h->config.pending = &h->own;
     TAILQ_INIT(&h->all);
@@ -232,7 +239,8 @@ void handshakes_destroy(struct handshakes *h)
     handshakes_end(h);
     loop_timer_destroy(h->work);
     loop_timer_destroy(h->late);
-    free(h);
+    /* on_work or on_late may be on the stack. */
+    loop_defer(h->loop, &h->bury);
 }
 
 /* The one that has waited longest for its peer, beyond its grace; NULL: none has. */

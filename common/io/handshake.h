@@ -46,7 +46,7 @@ int handshakes_create(struct loop *l, const struct handshakes_config *c,
                       struct handshakes **out) MUST_CHECK;
 /* All that are under way fail with TLS_FAULT_ENDED, and no more are taken. */
 void handshakes_end(struct handshakes *h);
-/* Ends them first. NULL is fine. */
+/* Ends them first. May be called from an outcome; freed at the end of the turn. NULL is fine. */
 void handshakes_destroy(struct handshakes *h);
 
 /* Is there room for one more, or one here that has waited for its peer beyond its grace, and would

@@ -16,6 +16,7 @@ in time. Needs: Python 3.9, msgpack (Debian: python3-msgpack).
 import math
 import select
 import socket
+import ssl
 import struct
 import time
 from collections import namedtuple
@@ -71,18 +72,28 @@ def heads(data):
             at += width + length + (1 if 0xC7 <= head <= 0xC9 else 0)
 
 
+def connect_to(addr, trust=None, timeout=10.0):
+    """A socket, under TLS where the address says so; `trust`: a file of roots."""
+    to = address_of(addr)
+    sock = socket.create_connection((to.host, to.port), timeout)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if not to.secure:
+        return sock
+    return ssl.create_default_context(cafile=trust).wrap_socket(
+        sock, server_hostname=to.host, suppress_ragged_eofs=False)
+
+
 class Client:
     """One connection. `frames` keeps all that came, in order; `view` is what is in sight.
 
-    `addr` is host:port, or ws://host:port. `inspect`, where given, is called with each frame and
-    returns what is wrong with it, or "".
+    `addr` is host:port, or with tls://, ws:// or wss:// before it. `inspect`, where given, is called
+    with each frame and returns what is wrong with it, or "". `trust`: a file of roots, for TLS.
     """
 
-    def __init__(self, addr, inspect=None, timeout=10.0):
-        to = address_of(addr)
+    def __init__(self, addr, inspect=None, timeout=10.0, trust=None):
         self.wire = wire_of(addr)
-        self.sock = socket.create_connection((to.host, to.port), timeout)
-        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.sock = connect_to(addr, trust, timeout)
+        self.goodbye = True  # the end came with one, where it must (TLS)
         self.timeout = timeout
         self.inspect = inspect
         self.seq = 0
@@ -130,16 +141,31 @@ class Client:
 
     # receiving
 
+    def pending(self):
+        """Is something read that no socket tells of?"""
+        return isinstance(self.sock, ssl.SSLSocket) and self.sock.pending() > 0
+
+    def _read(self):
+        if not isinstance(self.sock, ssl.SSLSocket):
+            return self.sock.recv(1 << 16)
+        self.sock.settimeout(0)
+        try:
+            return self.sock.recv(1 << 16)
+        finally:
+            self.sock.settimeout(self.timeout)
+
     def _receive(self, seconds):
         """Read what is there, waiting for it that long; False when nothing came."""
         if self.ended:
             raise Closed()
-        if not select.select([self.sock], [], [], max(0.0, seconds))[0]:
+        if not self.pending() and not select.select([self.sock], [], [], max(0.0, seconds))[0]:
             return False
         try:
-            data = self.sock.recv(1 << 16)
-        except ConnectionError as error:
-            self.ended = True
+            data = self._read()
+        except ssl.SSLWantReadError:
+            return False  # a part of a record, or what TLS has to say by itself
+        except (ConnectionError, ssl.SSLError) as error:
+            self.ended, self.goodbye = True, False
             raise Closed(str(error)) from error
         if not data:
             self.ended = True
@@ -236,8 +262,11 @@ def pump(clients, seconds):
         left = until - time.monotonic()
         if left <= 0:
             return
-        ready = select.select([c.sock for c in live], [], [], left)[0]
-        for c in [c for c in live if c.sock in ready]:
+        ready = [c for c in live if c.pending()]
+        if not ready:
+            socks = select.select([c.sock for c in live], [], [], left)[0]
+            ready = [c for c in live if c.sock in socks]
+        for c in ready:
             try:
                 c._receive(0)
             except Closed:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """tests/e2e/contract.py: does a pair keep proto/PROTOCOL.md, as a client from outside sees it?
 
-    tests/e2e/contract.py -addr [ws://]HOST:PORT [SCENE...]
+    tests/e2e/contract.py -addr [tls://|ws://|wss://]HOST:PORT [-ca FILE] [SCENE...]
 
 Plays scenes of one to five clients (client.py, written from PROTOCOL.md alone) against a gateway
 and its world with default flags; SCENE picks those whose name holds it. A line for each check and
@@ -19,15 +19,18 @@ import contract_websocket
 from contract_stage import Stage
 
 SCENES = contract_rules.SCENES + contract_sight.SCENES + contract_frames.SCENES
-USAGE = "usage: contract.py -addr [ws://]HOST:PORT [SCENE...]"
+USAGE = "usage: contract.py -addr [tls://|ws://|wss://]HOST:PORT [-ca FILE] [SCENE...]"
 
 
 def main(args):
     if len(args) < 2 or args[0] not in ("-addr", "--addr"):
         print(USAGE, file=sys.stderr)
         return 2
-    stage, wanted = Stage(args[1]), args[2:]
-    scenes = SCENES + (contract_websocket.SCENES if stage.wire().name == "ws" else ())
+    addr, trust, wanted = args[1], None, args[2:]
+    if wanted[:1] in (["-ca"], ["--ca"]):
+        trust, wanted = wanted[1], wanted[2:]
+    stage = Stage(addr, trust)
+    scenes = SCENES + (contract_websocket.SCENES if stage.web else ())
     for play in scenes:
         if not wanted or any(word in play.__name__ for word in wanted):
             seconds = stage.scene(play)

@@ -12,7 +12,7 @@ import traceback
 from client import (AOI_ADD, AOI_MOVE, AOI_REMOVE, BYE, ENTER_RESP, ERROR, LEAVE_RESP, LOGIN_RESP,
                     MOVE_FAIL, MOVE_RESP, PING_RESP, SAY_NOTIFY, SAY_RESP, WALK_RESP, Client,
                     Closed, Late, pump, walk)
-from wire import wire_of
+from wire import address_of, wire_of
 
 BAD_FRAME, UNKNOWN_CMD, BAD_PAYLOAD, NOT_LOGGED_IN, ALREADY_LOGGED_IN = 1, 2, 3, 4, 5
 NAME_IN_USE, NOT_IN_WORLD, ALREADY_IN_WORLD, MOVE_SPEED, MOVE_BLOCKED = 6, 7, 8, 9, 10
@@ -123,9 +123,10 @@ def inspect(frame):
 
 
 class Stage:
-    def __init__(self, addr):
-        self.addr = addr
-        self.over = "" if self.wire().name == "tcp" else f"over {self.wire().name}: "
+    def __init__(self, addr, trust=None):
+        self.addr, self.trust = addr, trust
+        self.web = address_of(addr).web
+        self.over = f"over {addr.split('://')[0]}: " if "://" in addr else ""
         self.passed = self.failed = 0
         self.names = 0
         self.clients = []
@@ -153,13 +154,14 @@ class Stage:
             return self.check(f"{what}: the connection stays", False, repr(error))
 
     def bye(self, what, client, code):
-        """Bye with that code is the last frame, and the connection closes."""
+        """Bye with that code is the last frame, and the connection closes; under TLS with its own
+        goodbye."""
         try:
             last = client.until_end()
         except Late:
             return self.check(what, False, "the connection stays open")
         return self.check(what, last and last.cmd == BYE and last.payload["code"] == code
-                          and client.wire.closed_with(code), last and last[:3])
+                          and client.wire.closed_with(code) and client.goodbye, last and last[:3])
 
     def scene(self, play):
         """One function of checks; its clients are held to the contract and closed after it."""
@@ -190,7 +192,7 @@ class Stage:
         return wire_of(self.addr)
 
     def client(self):
-        client = Client(self.addr, inspect)
+        client = Client(self.addr, inspect, trust=self.trust)
         self.clients.append(client)
         return client
 

@@ -5,9 +5,10 @@ each byte, and what breaks RFC 6455, case by case as Autobahn's.
 May touch: connections to the gateway. On trouble: a failed check.
 """
 import socket
+import ssl
 import struct
 
-from client import PING, PING_RESP, Broken, Late, body_of, split
+from client import PING, PING_RESP, Broken, Late, body_of, connect_to, split
 from wire import (BINARY, CLOSE, CONTINUATION, PONG, TEXT, Ws, ws_accept, ws_close, ws_frame,
                   ws_greeting, ws_head)
 from wire import PING as WS_PING
@@ -18,10 +19,7 @@ PATIENCE = 10
 
 
 def connect(stage):
-    host, port = stage.addr.split("://")[-1].rsplit(":", 1)
-    sock = socket.create_connection((host, int(port)), PATIENCE)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return sock
+    return connect_to(stage.addr, stage.trust, PATIENCE)
 
 
 def read_all(sock):
@@ -30,7 +28,7 @@ def read_all(sock):
     try:
         while more := sock.recv(1 << 16):
             data += more
-    except ConnectionError:
+    except (ConnectionError, ssl.SSLError):
         pass
     return data
 
@@ -65,7 +63,7 @@ def handshakes_are_answered_however_they_are_cut(stage):
     for cut in range(0, len(greeting)):
         with connect(stage) as sock:
             sock.sendall(greeting[:cut])
-            sock.shutdown(socket.SHUT_WR)
+            socket.socket.shutdown(sock, socket.SHUT_WR)  # of the socket, under TLS too
             if read_all(sock):
                 wrong.append(cut)
     stage.check("one that ends early is not", not wrong, wrong)
