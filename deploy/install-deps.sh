@@ -38,6 +38,7 @@ test|spin|checks the models of a cluster
 js|nodejs|runs JavaScript
 js|npm|fetches its one dependency
 web|chromium|shows the pages, for their tests
+web|openssl|makes certificates, for the pages by TLS
 web|fonts-dejavu-core|their letters, on a machine without a screen
 lint|clang-format|the form of the code
 lint|cppcheck|static checks

@@ -15,7 +15,7 @@ import { Chat, Door, gauge, listNear, Notice } from "./panel.js";
 import { People } from "./people.js";
 import { Session } from "./session.js";
 import { Steer } from "./steer.js";
-import { BAD_TOKEN, NO_CONNECTION, plain, refusal, stopped, TAKEN_OVER } from "./words.js";
+import { BAD_TOKEN, kicked, NO_CONNECTION, plain, refusal, stopped, TAKEN_OVER } from "./words.js";
 
 const GAUGE_MS = 250;
 const NEAR_MS = 1000;
@@ -39,6 +39,7 @@ class Stay {
   people = new People();
   ground = new Ground("");
   radius = 0;
+  inside = false;
   gauged = 0;
   listed = 0;
 
@@ -69,7 +70,14 @@ class Stay {
       chat.note(resumed ? "You are back where you were." : "You are back, and came in anew.");
     });
     on("forgotten", () => notice.keep("The world has lost you. Coming in anew…"));
-    on("ended", ({ code, reason }) => end(this, code === CODE.name_in_use ? TAKEN_OVER : refusal(code, reason)));
+    on("ended", ({ code, reason }) => this.#ended(code, reason));
+  }
+
+  /* For good; while we are still at the door, `join` says why. */
+  #ended(code, reason) {
+    if (!this.inside) return;
+    const text = { [CODE.name_in_use]: TAKEN_OVER, [CODE.kicked]: kicked(reason) }[code] ?? refusal(code, reason);
+    end(this, text, code === CODE.auth_failed);
   }
 
   async #placed(me) {
@@ -141,6 +149,7 @@ async function join(name, token) {
   stay = mine;
   try {
     await mine.session.start();
+    mine.inside = true;
     door.close();
     canvas.focus({ preventScroll: true });
   } catch (error) {
@@ -150,7 +159,7 @@ async function join(name, token) {
 }
 
 function whyNot(error, token) {
-  if (error.code === CODE.unavailable && error.message === "no connection") return NO_CONNECTION;
+  if (error.code === CODE.unavailable && error.message.startsWith("no connection")) return NO_CONNECTION;
   if (error.code === CODE.auth_failed && token) return BAD_TOKEN;
   return refusal(error.code, error.message);
 }

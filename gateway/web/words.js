@@ -36,6 +36,12 @@ export const NO_CONNECTION =
 export const BAD_TOKEN = "That token was refused. It may be wrong, expired, or for another name.";
 export const TAKEN_OVER = "You came in from somewhere else under this name, and this page let go.";
 
+/** An operator's own reason, where there is one. */
+export function kicked(reason) {
+  const said = plain(reason);
+  return said && said !== "removed by an operator or the game" ? `${REFUSED[19]} They say: ${said}` : REFUSED[19];
+}
+
 /** Why a walk ended before its goal. */
 export function stopped(code) {
   if (code === 13) return "No way was found in time.";

@@ -159,6 +159,7 @@ class Browser {
       hasTouch: size.touch ?? false,
       isMobile: size.touch ?? false,
       colorScheme: dark ? "dark" : "light",
+      ignoreHTTPSErrors: true,
       reducedMotion: still ? "reduce" : "no-preference",
     });
     return View.open(context, url);

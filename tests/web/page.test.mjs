@@ -166,48 +166,6 @@ test("a portal leads to another scene, and everybody is forgotten", async () => 
   }
 });
 
-test("whoever is refused is told why, in plain words", async () => {
-  const place = await town();
-  try {
-    const ann = await come(browser, place.web, "ann");
-    const other = await browser.open(place.web, { size: PHONE });
-    const told = async (name) => {
-      await other.page.fill("#name", name);
-      await other.page.click("#enter");
-      await other.page.waitForFunction(() => document.querySelector("#refusal").textContent !== "");
-      return other.page.textContent("#refusal");
-    };
-    assert.match(await told("ann"), /Somebody of that name is here already/);
-    await other.shot("refused-phone");
-    assert.match(await told("x".repeat(33)), /too long/);
-    await place.world.end();
-    assert.match(await told("carl"), /away or full/);
-    await ann.until(() => document.querySelector("#notice").textContent.startsWith("The world is away"));
-    for (const { gateway } of [place]) await gateway.end();
-    assert.match(await told("carl"), /No connection to the gateway/);
-    await ann.close();
-    await other.close();
-  } finally {
-    await place.end();
-  }
-});
-
-test("who leaves gives up the name, and can come in again", async () => {
-  const place = await town();
-  try {
-    const ann = await come(browser, place.web, "ann");
-    await ann.page.click("#leave");
-    await ann.page.waitForSelector("#door:not([hidden])");
-    assert.equal(await ann.page.textContent("#refusal"), "");
-    assert.equal(await ann.page.inputValue("#name"), "ann");
-    await ann.page.click("#enter");
-    await ann.page.waitForSelector("#stage:not([hidden])");
-    await ann.close();
-  } finally {
-    await place.end();
-  }
-});
-
 test("it can be used by keys alone, and nothing covers anything on any screen", async () => {
   const place = await town();
   try {
