@@ -267,6 +267,8 @@ static void act(struct sim *s, uint32_t world)
         s->held_still++;
     if (may && !s->calm && sim_chance(s, 0.002)) {
         delay = sim_between(s, 0, 3000 * SIM_MS);
+        if (s->now + delay > SIM_FAULTS)
+            delay = SIM_FAULTS - s->now;
         w->paused_until = s->now + delay;
         s->pauses++;
     }

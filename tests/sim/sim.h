@@ -14,7 +14,7 @@
 #pragma once
 
 #include "common/rng.h"
-#include "tests/sim/sim_kv.h"
+#include "tests/sim_kv.h"
 #include "world/cluster/member.h"
 
 #define SIM_WORLDS 6 /* places for worlds */

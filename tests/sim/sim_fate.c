@@ -6,6 +6,14 @@
 
 static sim_event_fn on_fate;
 
+/* A while that ends before all is mended. */
+static int64_t a_while(struct sim *s, int64_t longest)
+{
+    int64_t ns = sim_between(s, 50 * SIM_MS, longest);
+
+    return s->now + ns < SIM_FAULTS ? ns : SIM_FAULTS - s->now;
+}
+
 static void end_cut(struct sim *s, struct sim_event *e)
 {
     sim_connect(s, e->world);
@@ -13,7 +21,7 @@ static void end_cut(struct sim *s, struct sim_event *e)
 
 static void cut(struct sim *s, uint32_t world)
 {
-    int64_t ns = sim_between(s, 50 * SIM_MS, 2500 * SIM_MS);
+    int64_t ns = a_while(s, 2500 * SIM_MS);
 
     s->worlds[world].cut_until = s->now + ns;
     sim_disconnect(s, world);
@@ -41,7 +49,7 @@ static void store_away(struct sim *s)
         sim_kv_wipe(&s->kv);
         s->wipes++;
     }
-    sim_after(s, sim_between(s, 50 * SIM_MS, 2500 * SIM_MS), store_back, 0);
+    sim_after(s, a_while(s, 2500 * SIM_MS), store_back, 0);
 }
 
 static void start_again(struct sim *s, struct sim_event *e)
@@ -54,7 +62,7 @@ static void crash(struct sim *s, uint32_t world)
 {
     s->crashes++;
     sim_stop(s, world);
-    sim_after(s, sim_between(s, 10 * SIM_MS, 3000 * SIM_MS), start_again, world);
+    sim_after(s, a_while(s, 3000 * SIM_MS), start_again, world);
 }
 
 /* In a free place, and of an id that may be in use. */
@@ -79,7 +87,7 @@ static void befall(struct sim *s, uint32_t world)
     case 1:
     case 2:
     case 3:
-        w->paused_until = s->now + sim_between(s, 50 * SIM_MS, 3000 * SIM_MS);
+        w->paused_until = s->now + a_while(s, 3000 * SIM_MS);
         s->pauses++;
         break;
     case 4:
@@ -97,21 +105,15 @@ static void befall(struct sim *s, uint32_t world)
     }
 }
 
-/* From here on nothing goes wrong; who is not there comes back, in the order of its id. */
-static void mend(struct sim *s)
+/* From here on nothing goes wrong. */
+static void mend(struct sim *s, struct sim_event *e)
 {
     uint32_t up = 0;
 
+    (void)e;
     s->calm = true;
-    for (uint32_t i = 0; i < SIM_WORLDS; i++) {
-        struct sim_world *w = &s->worlds[i];
-
-        w->paused_until = w->paused_until < s->now ? w->paused_until : s->now;
-        w->cut_until = s->now;
-        if (w->up && !w->online && !s->kv_down)
-            sim_connect(s, i);
-        up += w->up && !w->draining;
-    }
+    for (uint32_t i = 0; i < SIM_WORLDS; i++)
+        up += s->worlds[i].up && !s->worlds[i].draining;
     if (up == 0)
         start_one(s);
 }
@@ -121,10 +123,8 @@ static void on_fate(struct sim *s, struct sim_event *e)
     uint32_t world = (uint32_t)rng_below(&s->rng, SIM_WORLDS);
 
     (void)e;
-    if (s->now >= SIM_FAULTS) {
-        mend(s);
+    if (s->calm)
         return;
-    }
     if (s->worlds[world].up)
         befall(s, world);
     else if (sim_chance(s, 0.6))
@@ -139,4 +139,5 @@ void sim_fate_begin(struct sim *s)
     for (uint32_t i = 0; i < n; i++)
         sim_start(s, i, i);
     sim_after(s, sim_between(s, 500 * SIM_MS, 3000 * SIM_MS), on_fate, 0);
+    sim_after(s, SIM_FAULTS, mend, 0);
 }

@@ -112,7 +112,9 @@ static bool name(struct span s, struct claim_name *out)
 {
     if (s.n == 0 || s.n > CLAIM_NAME_MAX || memchr(s.p, '\0', s.n))
         return false;
-    *out = s.n == 1 && s.p[0] == '-' ? (struct claim_name){0} : claim_name_of(s);
+    *out = claim_name_of(s);
+    if (s.n == 1 && s.p[0] == '-')
+        out->len = 0;
     return true;
 }
 

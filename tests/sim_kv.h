@@ -1,4 +1,4 @@
-/* tests/sim/sim_kv.h: a store of compare-and-set, as JetStream's key-value buckets do it.
+/* tests/sim_kv.h: a store of compare-and-set, as JetStream's key-value buckets do it.
  * One revision counts all writes; a deleted key leaves a mark, over which it can be created again.
  * Keys and values are the texts that really go over the wire. May touch: world/cluster/kv.
  */

@@ -1,5 +1,5 @@
-/* tests/sim/sim_kv.c: see the header. */
-#include "tests/sim/sim_kv.h"
+/* tests/sim_kv.c: see the header. */
+#include "tests/sim_kv.h"
 
 #include <string.h>
 
