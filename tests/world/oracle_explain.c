@@ -1,6 +1,6 @@
 /* tests/world/oracle_explain.c: what is explained to operators, against what each client knows.
- * After each tick, for every player and another one: what is said to be seen is what the client was
- * told, and the reason agrees with the oracle's own places, scenes, pauses and waits.
+ * After each tick, for some of the players and another one each: what is said to be seen is what the
+ * client was told, and the reason agrees with the oracle's own places, scenes, pauses and waits.
  * May touch: tests/world_rig, world/interest/explain.
  */
 #include "tests/world/oracle.h"
@@ -9,6 +9,7 @@
 #include <math.h>
 
 #define NEAR_ENOUGH 1e-9 /* of distances computed twice */
+#define SHARE       4    /* one of so many players a tick */
 
 static uint32_t slot_of(const struct oracle *o, const struct oracle_player *p)
 {
@@ -87,7 +88,7 @@ static void judge_pair(const struct oracle *o, const struct oracle_player *v,
 
 void oracle_explain(const struct oracle *o)
 {
-    for (uint32_t i = 0; i < o->n; i++) {
+    for (uint32_t i = o->rig->world->tick % SHARE; i < o->n; i += SHARE) {
         uint32_t other = (i + 1 + o->rig->world->tick * 7) % o->n;
 
         if (other != i)

@@ -279,6 +279,28 @@ Test(explain, scenes_npcs_and_who_waits_for_its_client)
     TEST_NO_LEAKS();
 }
 
+Test(explain, who_is_another_worlds_is_seen_here_and_told_there)
+{
+    struct world_config c = fast();
+    struct rig *r = rig_create(&c);
+    uint32_t a = rig_join_at(r, "a", 0, 0), slot;
+    struct entity_birth b = {.id = 500, .name = span_text("ghost"), .x = 10, .now = r->now};
+    struct entity_ref ghost;
+    struct explain x;
+
+    cr_assert_eq(entities_add(&r->world->entities, &b, &ghost), 0);
+    slot = ghost.slot;
+    entities_ghost(&r->world->entities, slot, true);
+    rig_tick(r, 1);
+    explain_pair(r->world, slot_of(r, a), slot, &x);
+    cr_expect(x.sees);
+    cr_expect_eq(x.why, EXPLAIN_IN_RADIUS);
+    explain_pair(r->world, slot, slot_of(r, a), &x);
+    cr_expect_eq(x.why, EXPLAIN_ELSEWHERE);
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 Test(explain, each_reason_has_a_word_and_a_sentence_of_its_own)
 {
     char text[EXPLAIN_WHYS][EXPLAIN_TEXT_MAX];

@@ -176,6 +176,8 @@ int admin_act_teleport(void *arg, const struct http_order *in, FILE *to)
         return status;
     if (act.who.entity == EXPLAIN_NOBODY || (w->entities.flags[act.who.entity] & ENTITY_AWAY))
         return world_admin_refuse(a, in, 404, "it is not in the world, or asleep", to);
+    if (entities_is_ghost(&w->entities, act.who.entity))
+        return world_admin_refuse(a, in, 400, "it is another world's: ask there", to);
     scene = w->entities.scene[act.who.entity];
     if ((act.ask.has & ADMIN_ASK_SCENE) &&
         !scenes_find(&w->scenes, span_text(act.ask.scene), &scene))

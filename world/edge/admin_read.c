@@ -74,6 +74,8 @@ static const char *state_of(const struct world *w, uint32_t slot)
 {
     struct session *s;
 
+    if (entities_is_ghost(&w->entities, slot))
+        return "another world's";
     if (w->entities.flags[slot] & ENTITY_AWAY)
         return "asleep";
     if (w->entities.cold[slot].kind != 0)

@@ -35,11 +35,17 @@ void watch_copy_fini(struct watch_copy *c)
     *c = (struct watch_copy){0};
 }
 
-/* How its sight is held. */
-static uint8_t sight_flags(const struct world *w, uint32_t slot)
+/* What it is, and how its sight is held. */
+static uint8_t flags_of(const struct world *w, uint32_t slot)
 {
+    const struct entities *e = &w->entities;
     const struct sight *s = &w->sight;
+    uint8_t ghost = entities_is_ghost(e, slot) ? WATCH_COPY_GHOST : 0;
 
+    if (e->cold[slot].kind != 0)
+        return ghost | WATCH_COPY_NPC;
+    if (ghost != 0)
+        return ghost;
     if (s->soft) {
         uint8_t flags = s->soft->viewers[slot].flags;
 
@@ -81,7 +87,7 @@ void watch_copy_take(struct watch_copy *const copies[SCENES_MAX], const struct w
         struct watch_copy *c = copies[e->scene[slot]];
 
         if (c)
-            take(c, w, slot, e->cold[slot].kind != 0 ? WATCH_COPY_NPC : sight_flags(w, slot));
+            take(c, w, slot, flags_of(w, slot));
     }
     for (uint32_t i = 0; i < w->npcs.n; i++) {
         uint32_t slot = w->npcs.list[i].slot;

@@ -23,7 +23,8 @@ enum watch_copy_flag {
     WATCH_COPY_WAITS = 2,  /* a player whose connection was lost */
     WATCH_COPY_ASLEEP = 4, /* an NPC with no player near */
     WATCH_COPY_PAUSED = 8, /* a viewer whose batches wait */
-    WATCH_COPY_WALKS = 16  /* the world walks it */
+    WATCH_COPY_WALKS = 16, /* the world walks it */
+    WATCH_COPY_GHOST = 32  /* another world's */
 };
 
 struct world;

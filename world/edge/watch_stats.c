@@ -62,7 +62,8 @@ static void write_counts(const struct watch_stats *s, const struct world *w, FIL
         const char *name;
         uint64_t v;
     } now[] = {
-        {"players", w->entities.alive_count + w->entities.away_count - w->npcs.n},
+        {"players", m->entities - w->npcs.n},
+        {"ghosts", w->entities.ghost_count},
         {"npcs", m->npcs},
         {"npcs_awake", m->npcs_awake},
         {"waiting", m->sessions_waiting},

@@ -156,6 +156,8 @@ static enum explain_why why_not(const struct world *w, uint32_t viewer, uint32_t
         return EXPLAIN_SELF;
     if (e->cold[viewer].kind != 0)
         return EXPLAIN_NPC;
+    if (entities_is_ghost(e, viewer))
+        return EXPLAIN_ELSEWHERE;
     if (!sight_watches(&w->sight, viewer))
         return EXPLAIN_WAITING;
     if (e->flags[subject] & ENTITY_AWAY)
@@ -219,6 +221,7 @@ static const char *const words[EXPLAIN_WHYS] = {
     [EXPLAIN_SUBJECT_OUT] = "subject_not_entered",
     [EXPLAIN_SELF] = "self",
     [EXPLAIN_NPC] = "viewer_is_npc",
+    [EXPLAIN_ELSEWHERE] = "viewer_elsewhere",
     [EXPLAIN_WAITING] = "viewer_waits",
     [EXPLAIN_ASLEEP] = "subject_asleep",
     [EXPLAIN_SCENE] = "other_scene",
@@ -304,6 +307,7 @@ static const char *const plain_texts[EXPLAIN_WHYS] = {
     [EXPLAIN_SUBJECT_OUT] = "not seen: it has not entered the world",
     [EXPLAIN_SELF] = "not seen: nobody is told of itself",
     [EXPLAIN_NPC] = "not seen: the viewer is an NPC, and those see nobody",
+    [EXPLAIN_ELSEWHERE] = "not told here: the viewer is another world's, which tells it",
     [EXPLAIN_WAITING] = "not seen: the viewer's connection was lost, and it waits for its client",
     [EXPLAIN_ASLEEP] = "not seen: it is an NPC that sleeps, since no player is near",
     [EXPLAIN_SCENE] = "not seen: they stand in different scenes",

@@ -24,6 +24,7 @@ enum explain_why {
     EXPLAIN_SUBJECT_OUT, /* the other one has not */
     EXPLAIN_SELF,
     EXPLAIN_NPC,       /* the viewer is an NPC */
+    EXPLAIN_ELSEWHERE, /* the viewer is another world's, which tells it */
     EXPLAIN_WAITING,   /* the viewer waits for its client */
     EXPLAIN_ASLEEP,    /* the other one is an NPC that sleeps */
     EXPLAIN_SCENE,     /* they stand in different scenes */

@@ -56,7 +56,10 @@ const feed = new Feed({
     $("tick").textContent = `${frame.total.toLocaleString("en")} here${more} · tick ${frame.tick}`;
     document.body.dataset.tick = frame.tick;
   },
-  stats: (stats) => panel.setStats(stats),
+  stats: (stats) => {
+    panel.setStats(stats);
+    $("ghosts").hidden = stats.ghosts === 0;
+  },
   state: (kind, text) => {
     $("state").className = `chip ${kind}`;
     $("state").textContent = text;

@@ -7,7 +7,7 @@ import { Chart, timeText } from "./chart.js";
 const PHASES = ["tick", "walk", "grid", "sight", "events", "fanout"];
 const NOW = [["players", "players"], ["npcs", "NPCs"], ["waiting", "waiting"], ["npcs_awake", "NPCs awake"],
   ["sessions", "sessions"], ["links", "gateways"], ["known", "pairs known"], ["paused", "paused"],
-  ["capped", "capped"], ["limited", "out of bytes"], ["maps", "live maps"]];
+  ["capped", "capped"], ["ghosts", "ghosts"], ["limited", "out of bytes"], ["maps", "live maps"]];
 const RATES = [["enter", "enters"], ["leave", "leaves"], ["update", "updates"], ["moves", "moves"],
   ["adds", "told new"], ["removes", "told gone"], ["records", "records"], ["requests", "requests"]];
 const TOTALS = [["overruns", "overruns"], ["skipped", "ticks skipped"], ["teleports", "teleports"]];
@@ -130,7 +130,10 @@ export class Panel {
     const b = element("button", null, element("bdi", r.name), element("small", more));
     b.type = "button";
     b.disabled = !r.id;
-    b.addEventListener("click", () => this.on.pick(r.id, r));
+    b.addEventListener("click", () => {
+      $("found").hidden = true;
+      this.on.pick(r.id, r);
+    });
     return element("li", null, b);
   }
 

@@ -1,7 +1,7 @@
 // world/edge/page/view.js: the canvas: ground, cells and how crowded they are, everybody, and what the
 // ones that were picked see. Knows no network and no panel. Names are text on the canvas, never markup.
 
-const NPC = 1, WAITS = 2, ASLEEP = 4, PAUSED = 8;
+const NPC = 1, WAITS = 2, ASLEEP = 4, PAUSED = 8, GHOST = 32;
 const FRAME_MS = 100; // from one frame to the next, about: places glide so long
 const NAMES_MOST = 150; // labels drawn at once
 const ZOOM_MOST = 64, ZOOM_LEAST = 1e-4; // pixels a unit
@@ -115,9 +115,10 @@ export class View {
       const [x0, x1] = span(f.x), [y0, y1] = span(f.y), edge = this.world.radius;
       box = [x0 - edge, y0 - edge, x1 + edge, y1 + edge];
     }
-    this.x = (box[0] + box[2]) / 2;
+    const aside = c.clientWidth > 700 ? 90 : 0; // where the buttons are
+    this.zoom = clamp(Math.min((c.clientWidth - aside) / (box[2] - box[0]), c.clientHeight / (box[3] - box[1])) * 0.94);
+    this.x = (box[0] + box[2]) / 2 - aside / 2 / this.zoom;
     this.y = (box[1] + box[3]) / 2;
-    this.zoom = clamp(Math.min(c.clientWidth / (box[2] - box[0]), c.clientHeight / (box[3] - box[1])) * 0.94);
     this.fitted = c.clientWidth > 0;
     this.draw();
   }
@@ -349,13 +350,13 @@ export class View {
 
   paintAll(g, w, h) {
     const f = this.frame, r = Math.max(2, Math.min(6, 1.6 + this.zoom * 0.5));
-    const kinds = [[], [], [], []]; // player, waiting, NPC, asleep
+    const kinds = [[], [], [], [], []]; // player, waiting, NPC, asleep, another world's
     let shown = 0;
     for (let i = 0; i < f.n; i++) {
       const x = this.sx[i], y = this.sy[i];
       if (x < -9 || y < -9 || x > w + 9 || y > h + 9) continue;
       const s = f.flags[i];
-      kinds[s & ASLEEP ? 3 : s & NPC ? 2 : s & WAITS ? 1 : 0].push(i);
+      kinds[s & GHOST ? 4 : s & ASLEEP ? 3 : s & NPC ? 2 : s & WAITS ? 1 : 0].push(i);
       shown++;
     }
     this.shown = shown;
@@ -375,6 +376,7 @@ export class View {
       if (full) g.fill();
       else g.stroke();
     };
+    dots(kinds[4], "--ghost", true, true);
     dots(kinds[3], "--npc", false, false);
     dots(kinds[2], "--npc", true, false);
     dots(kinds[1], "--waits", false, true);
@@ -420,7 +422,7 @@ export class View {
     g.lineJoin = "round";
     g.strokeStyle = this.color("--ground");
     g.fillStyle = this.color("--ink");
-    for (const i of [...kinds[0], ...kinds[1], ...kinds[2], ...kinds[3]]) {
+    for (const i of kinds.flat()) {
       const id = this.frame.id[i];
       const name = this.names.get(id);
       if (!name || id === this.a || id === this.b) continue;
