@@ -189,6 +189,15 @@ static void write_line(enum log_level level, const char *after, const char *fmt,
     pthread_mutex_unlock(&lock);
 }
 
+const char *log_session(char out[LOG_SESSION_MAX], struct span gateway, uint64_t number)
+{
+    const int room = LOG_SESSION_MAX - 2 - 16;
+
+    snprintf(out, LOG_SESSION_MAX, "%.*s/%" PRIx64,
+             gateway.n < (size_t)room ? (int)gateway.n : room, (const char *)gateway.p, number);
+    return out;
+}
+
 void log_line(enum log_level level, const char *fmt, ...)
 {
     ASSERT(level < LOG_OFF);

@@ -39,6 +39,11 @@ void log_line(enum log_level level, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void log_site_line(struct log_site *site, enum log_level level, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
+/* A session as the logs at both ends of a link have it, so that one word finds all of it: the id of
+ * its gateway, a slash, and its number there in hex. A longer id is cut. Returns `out`. */
+#define LOG_SESSION_MAX 82
+const char *log_session(char out[LOG_SESSION_MAX], struct span gateway, uint64_t number);
+
 /* For what a peer can cause often: at most LOG_SITE_RATE lines a second from this place, the
  * next line says how many were left out. */
 #define log_often(level, ...)                              \

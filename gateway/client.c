@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "gateway/client_trace.h"
 #include "gateway/clients.h"
 #include "proto/link.h"
 #include "proto/message.h"
@@ -52,6 +53,7 @@ static const struct transport_ops *client_transport(const struct client *c)
 /* From OPEN to whatever follows. */
 static void client_leave(struct client *c, enum client_end end)
 {
+    const bool gone = end == CLIENT_END_EOF || end == CLIENT_END_RESET;
     struct clients *all = c->home;
 
     ASSERT(c->state == CLIENT_OPEN);
@@ -60,10 +62,9 @@ static void client_leave(struct client *c, enum client_end end)
     wheel_clear(&all->wheel, c->slot);
     drains_forget(all, c);
     (*(uint64_t *)((char *)all->metrics + client_end_row[end].metric))++;
-    if (end == CLIENT_END_EOF || end == CLIENT_END_RESET)
-        log_often(LOG_DEBUG, "client gone reason=%s peer=%s", client_end_text(end), c->peer);
-    else
-        log_often(LOG_INFO, "client ended reason=%s peer=%s", client_end_text(end), c->peer);
+    log_often(gone ? LOG_DEBUG : LOG_INFO, "client %s reason=%s peer=%s session=%s",
+              gone ? "gone" : "ended", client_end_text(end), c->peer, CLIENT_SESSION(c));
+    client_trace_end(c, client_end_text(end));
     all->world->gone(all->world_arg, c);
 }
 
@@ -216,6 +217,8 @@ void client_send(struct client *c, struct span body)
 
     if (c->state != CLIENT_OPEN)
         return;
+    if (c == c->home->traced)
+        client_trace(c, "to_client", body);
     const size_t head_bytes = client_transport(c)->head(head, body.n);
     client_put(c, span_of(head, head_bytes), body, 1);
 }
@@ -271,6 +274,8 @@ void client_send_run(struct client *c, const struct span *bodies, uint32_t n)
             client_run_send(c, &run);
         if (c->state != CLIENT_OPEN)
             return;
+        if (c == c->home->traced)
+            client_trace(c, "to_client", bodies[i]);
         client_run_add(&run, bodies[i], t->head(run.heads[run.frames], bodies[i].n));
     }
     client_run_send(c, &run);
@@ -331,6 +336,8 @@ static void client_body(struct client *c, struct span body, uint32_t now_ms, str
     struct clients *all = c->home;
     struct walk_head head;
 
+    if (c == all->traced)
+        client_trace(c, "from_client", body);
     if (walk_body(body, &head) != 0) {
         client_batch_flush(c, b);
         client_part(c, PE_BAD_FRAME, CLIENT_END_BAD_FRAME);

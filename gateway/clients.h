@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/slots.h"
+#include "common/trace.h"
 #include "gateway/addresses.h"
 #include "gateway/client.h"
 #include "gateway/conn.h"
@@ -68,6 +69,10 @@ struct clients {
     void *ops_arg;
     const struct clients_world *world;
     void *world_arg;
+    struct span id;      /* of this gateway, for the log; borrowed */
+    const uint32_t *gen; /* [slots.cap] generations of sessions, by slot; the relay's */
+    struct trace trace;
+    struct client *traced; /* NULL: nobody */
     struct gateway_metrics *metrics;
     struct addresses *addresses; /* NULL: none is watched */
     struct clients_total *total; /* NULL before clients_init: `own` */

@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CREW_WHY_MAX   480
 #define CREW_SUM_STEPS 10                   /* steps between two looks at every client's queue */
@@ -24,6 +25,12 @@
 /* What the first thread tells another. */
 enum crew_order { CREW_SERVE, CREW_DRAIN, CREW_STOP };
 
+struct crew_trace {
+    uint64_t session;
+    uint32_t lines; /* 0: nothing is wanted */
+    uint32_t seconds;
+};
+
 /* One of the gateways. */
 struct crew_gate {
     struct crew *crew;
@@ -31,11 +38,12 @@ struct crew_gate {
     struct loop *loop;
     struct loop_bell *bell; /* look at `order`; NULL: the first one's */
     pthread_t thread;
-    bool running;         /* `thread` is there */
-    uint32_t steps;       /* its thread's */
-    _Atomic int order;    /* enum crew_order */
-    _Atomic bool over;    /* drained */
-    pthread_mutex_t lock; /* of the copies below */
+    bool running;            /* `thread` is there */
+    uint32_t steps;          /* its thread's */
+    _Atomic int order;       /* enum crew_order */
+    _Atomic bool over;       /* drained */
+    pthread_mutex_t lock;    /* of what is below */
+    struct crew_trace trace; /* wanted of its thread */
     struct gateway_metrics metrics;
     const char *unready; /* NULL: it is ready */
     struct mono stepped;
@@ -92,11 +100,23 @@ static void crew_on_over(void *arg)
         crew_look(gate->crew);
 }
 
+/* Do what was asked of this thread. */
+static void crew_take_trace(struct crew_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    const struct crew_trace want = gate->trace;
+    gate->trace.lines = 0;
+    pthread_mutex_unlock(&gate->lock);
+    if (want.lines > 0)
+        gateway_trace(gate->gateway, want.session, want.lines, want.seconds);
+}
+
 static void crew_on_bell(void *arg)
 {
     struct crew_gate *gate = arg;
     const int order = atomic_load(&gate->order);
 
+    crew_take_trace(gate);
     if (order == CREW_STOP)
         loop_stop(gate->loop);
     else if (order == CREW_DRAIN)
@@ -184,6 +204,40 @@ const char *crew_hung(const struct crew *c)
         pthread_mutex_unlock(&gate->lock);
     }
     return hung ? "a thread hangs" : NULL;
+}
+
+/* The session's number, where this gateway gave it that name. */
+static bool crew_gave(const struct crew_gate *gate, const char *name, uint64_t *session)
+{
+    const char *id = gateway_id(gate->gateway), *slash = strrchr(name, '/');
+    const size_t n = strlen(id);
+
+    if (!slash || (size_t)(slash - name) != n || memcmp(name, id, n) != 0 ||
+        strspn(slash + 1, "0123456789abcdef") != strlen(slash + 1) || strlen(slash + 1) > 16 ||
+        slash[1] == '\0')
+        return false;
+    *session = strtoull(slash + 1, NULL, 16);
+    return true;
+}
+
+int crew_trace(struct crew *c, const char *session, uint32_t lines, uint32_t seconds)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct crew_gate *gate = &c->gates[i];
+        struct crew_trace want = {.lines = lines, .seconds = seconds};
+
+        if (!crew_gave(gate, session, &want.session))
+            continue;
+        pthread_mutex_lock(&gate->lock);
+        gate->trace = want;
+        pthread_mutex_unlock(&gate->lock);
+        if (gate->bell)
+            loop_bell_ring(gate->bell);
+        else
+            crew_take_trace(gate);
+        return 0;
+    }
+    return E_BAD;
 }
 
 const struct gateway_metrics *crew_metrics(struct crew *c)

@@ -49,6 +49,10 @@ const char *crew_unready(const struct crew *c);
 /* NULL: every thread turns. */
 const char *crew_hung(const struct crew *c);
 
+/* Trace the client of a session, by the session's name in logs. E_BAD: no gateway here has given
+ * it. Whether it is still there, its thread says in the log. */
+int crew_trace(struct crew *c, const char *session, uint32_t lines, uint32_t seconds) MUST_CHECK;
+
 /* The numbers of all: the first one's as of now, the others' at most 100 ms old, their queues' at
  * most a second. Valid until the next call. */
 const struct gateway_metrics *crew_metrics(struct crew *c);

@@ -12,6 +12,7 @@
 #include "common/io/net.h"
 #include "common/log.h"
 #include "common/rng.h"
+#include "gateway/client_trace.h"
 #include "gateway/fleet.h"
 #include "gateway/listener.h"
 #include "proto/frame.h"
@@ -291,7 +292,7 @@ static int gateway_init_parts(struct gateway *g)
     f->relay = &g->relay;
     f->metrics = &g->metrics;
     f->limits = &g->link_limits;
-    f->id = span_text(g->id);
+    f->id = all->id = span_text(g->id);
     f->keys = g->place.keys;
     f->silence_ns = g->config->link_timeout_ns;
     return r == 0 ? fleet_add(f, g->config->upstream) : r;
@@ -419,6 +420,18 @@ const struct gateway_metrics *gateway_metrics_now(struct gateway *g)
     return gateway_metrics_soon(g);
 }
 
+const char *gateway_id(const struct gateway *g)
+{
+    return g->id;
+}
+
+void gateway_trace(struct gateway *g, uint64_t session, uint32_t lines, uint32_t seconds)
+{
+    if (client_trace_begin(&g->clients, session, lines, seconds) != 0)
+        log_line(LOG_WARN, "trace not begun: no such session session=%s",
+                 log_session((char[LOG_SESSION_MAX]){0}, g->clients.id, session));
+}
+
 const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
 {
     struct gateway_metrics *m = &g->metrics;
@@ -429,6 +442,7 @@ const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
     m->clients_max = g->clients.limits.clients_max;
     m->sessions = g->relay.sessions;
     m->link_ready = fleet_ready(&g->fleet);
+    m->trace_lines = g->clients.trace.lines;
     m->sends_batched = stream_batched(g->loop);
     m->link_queue_bytes = fleet_queued(&g->fleet);
     m->reading_paused = g->clients.paused;

@@ -48,6 +48,12 @@ const char *gateway_ws_addr(const struct gateway *g);
  * called, when that is done, or by -drain-timeout. */
 void gateway_drain(struct gateway *g);
 
+/* What it calls itself to the world, and in the names of sessions. */
+const char *gateway_id(const struct gateway *g);
+/* Write the frames of the client of this session into the log for a while; where there is none, the
+ * log says so. */
+void gateway_trace(struct gateway *g, uint64_t session, uint32_t lines, uint32_t seconds);
+
 /* NULL: a client that comes now is served. Else what stands against it, in a few words. */
 const char *gateway_unready(const struct gateway *g);
 

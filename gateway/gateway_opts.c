@@ -47,6 +47,9 @@ const struct opt gateway_opts[] = {
              "must have it too; read anew at SIGHUP"},
     {.name = "admin", .type = OPT_TEXT, .offset = FIELD(admin), .def = "", .unit = "",
      .help = "where operators find /metrics, /healthz and /readyz; a bare port is on 127.0.0.1"},
+    {.name = "admin-token", .type = OPT_TEXT, .offset = FIELD(admin_token), .def = "", .unit = "",
+     .help = "file whose first line operators must show to have a session traced (/api/trace); "
+             "without it nobody can"},
     {.name = "ws-listen", .type = OPT_ADDR, .offset = FIELD(ws_listen), .def = "", .unit = "",
      .help = "where WebSocket clients connect, at /ws; the rest of it serves -web"},
     {.name = "ws-origins", .type = OPT_TEXT, .offset = FIELD(ws_origins), .def = GATEWAY_WS_ORIGINS,
@@ -251,6 +254,10 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
     }
     if (config->admin[0] != '\0' && http_addr_read(config->admin, admin, &reason) != 0) {
         snprintf(why, why_cap, "-admin: \"%.80s\": %s", config->admin, reason);
+        return E_RANGE;
+    }
+    if (config->admin_token[0] != '\0' && config->admin[0] == '\0') {
+        snprintf(why, why_cap, "-admin-token: \"%.80s\": needs -admin", config->admin_token);
         return E_RANGE;
     }
     if (config->link_key[0] != '\0' && !link_proof_built()) {

@@ -10,6 +10,7 @@ struct gateway_config {
     const char *listen;
     const char *upstream;
     const char *admin;          /* "": off */
+    const char *admin_token;    /* file; "": nothing can be asked for */
     const char *ws_listen;      /* "": off */
     const char *ws_origins;     /* "": no page may connect */
     const char *web;            /* "": the page that is built in */

@@ -24,8 +24,9 @@ struct gateway_run {
     struct loop *loop;
     struct crew *crew;
     struct gateway_admin *admin; /* NULL: off */
-    struct notify *notify;       /* NULL: no service manager */
-    struct reload reload;        /* who keeps a file joins it */
+    struct admin_token token;
+    struct notify *notify; /* NULL: no service manager */
+    struct reload reload;  /* who keeps a file joins it */
     int status;
 };
 
@@ -64,13 +65,20 @@ static int gateway_complain(const char *what, const char *why)
 static int gateway_start_admin(struct gateway_run *run, const struct gateway_config *config)
 {
     char why[GATEWAY_WHY_MAX];
+    const char *flag = "-admin: ";
+    int r = 0;
 
     if (config->admin[0] == '\0')
         return 0;
-    const int r =
-        gateway_admin_create(run->loop, config->admin, run->crew, &run->admin, why, sizeof(why));
+    if (config->admin_token[0] != '\0') {
+        r = admin_token_read(config->admin_token, &run->token, why, sizeof(why));
+        flag = r != 0 ? "-admin-token: " : flag;
+    }
+    if (r == 0)
+        r = gateway_admin_create(run->loop, config->admin, run->crew, &run->token, &run->admin, why,
+                                 sizeof(why));
     if (r != 0)
-        run->status = gateway_complain("-admin: ", why);
+        run->status = gateway_complain(flag, why);
     return r;
 }
 

@@ -347,8 +347,8 @@ static void relay_close(struct relay_link *l, const struct link_frame *f)
         return;
     }
     r->metrics->unknown_sessions++;
-    log_often(LOG_WARN, "session unknown to the world session=%llu peer=%s",
-              (unsigned long long)f->session, c->peer);
+    log_often(LOG_WARN, "session unknown to the world session=%s peer=%s",
+              log_session((char[LOG_SESSION_MAX]){0}, r->clients->id, f->session), c->peer);
     relay_tell_login(r, c);
 }
 
@@ -558,6 +558,7 @@ int relay_init(struct relay *r, struct clients *clients, struct gateway_metrics 
         return E_NOMEM;
     }
     clients->world = &relay_world;
+    clients->gen = r->gen;
     clients->world_arg = r;
     return 0;
 }

@@ -146,6 +146,7 @@ single docs sh tests/lint/docs.sh check "$bin"
 script contract sh tests/e2e/run_contract.sh "$bin" "$build/contract"
 script client-py sh tests/run-py.sh
 script ops sh tests/run-py.sh tests/ops/ops.py
+script trace sh tests/run-py.sh tests/ops/trace.py
 script chaos python3 tests/e2e/chaos.py -bin "$bin" -bots 100 -seconds 20 -every 2.5 -drop 0.05 \
     -window 8 -growth 200 -dir "$build/chaos"
 script model sh tests/model/run.sh "$build/model"

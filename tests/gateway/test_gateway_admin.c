@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 static struct gateway_admin *admin;
+static struct admin_token token = {.text = "0123456789abcdef", .n = 16};
 static char reply[HTTP_ASK_MAX];
 
 static void start(const char *flag)
@@ -19,8 +20,9 @@ static void start(const char *flag)
     char why[256];
 
     rig_start(flag, NULL);
-    cr_assert_eq(gateway_admin_create(rig.loop, "127.0.0.1:0", rig.crew, &admin, why, sizeof(why)),
-                 0, "%s", why);
+    cr_assert_eq(
+        gateway_admin_create(rig.loop, "127.0.0.1:0", rig.crew, &token, &admin, why, sizeof(why)),
+        0, "%s", why);
 }
 
 static void stop(void)
@@ -140,8 +142,8 @@ Test(gateway_admin, an_address_that_cannot_be_had_is_named)
     char why[256];
 
     start(NULL);
-    cr_expect_eq(gateway_admin_create(rig.loop, gateway_admin_addr(admin), rig.crew, &second, why,
-                                      sizeof(why)),
+    cr_expect_eq(gateway_admin_create(rig.loop, gateway_admin_addr(admin), rig.crew, &token,
+                                      &second, why, sizeof(why)),
                  E_IO);
     cr_expect(strstr(why, gateway_admin_addr(admin)), "%s", why);
     stop();

@@ -34,7 +34,7 @@ class Process:
         """The address that it says it has."""
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until and self.popen.poll() is None:
-            found = re.search(rf"{what} (\S+)", self.said())
+            found = re.search(rf"{what} ([^\s\"]+)", self.said())
             if found:
                 return found.group(1)
             time.sleep(0.02)

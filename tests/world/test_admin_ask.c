@@ -3,11 +3,12 @@
 #include "world/edge/admin_ask.h"
 
 #include "common/log.h"
+#include "common/trace.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#define ALL 0x7ffu
+#define ALL 0x1fffu
 
 static int take(const char *query, unsigned may, unsigned must, struct admin_ask *out)
 {
@@ -23,7 +24,8 @@ Test(admin_ask, all_that_is_said_is_taken)
     struct admin_ask a;
 
     cr_assert_eq(take("who=12&viewer=@bo%20b&subject=@%40&scene=town&kind=npc&prefix=a&"
-                      "box=-1,-2,3.5,4&after=7&limit=1000&to=1e3,-5&level=warn",
+                      "box=-1,-2,3.5,4&after=7&limit=1000&to=1e3,-5&level=warn&"
+                      "lines=10000&seconds=600",
                       ALL, ALL, &a),
                  0);
     cr_expect_eq(a.has, ALL);
@@ -39,6 +41,8 @@ Test(admin_ask, all_that_is_said_is_taken)
     cr_expect_eq(a.limit, 1000);
     cr_expect_eq(a.to[1], -5);
     cr_expect_eq(a.level, LOG_WARN);
+    cr_expect_eq(a.lines, 10000);
+    cr_expect_eq(a.seconds, 600);
 }
 
 Test(admin_ask, what_is_not_said_has_its_default)
@@ -48,6 +52,8 @@ Test(admin_ask, what_is_not_said_has_its_default)
     cr_assert_eq(take("", ALL, 0, &a), 0);
     cr_expect_eq(a.has, 0);
     cr_expect_eq(a.limit, ADMIN_ASK_LIMIT);
+    cr_expect_eq(a.lines, TRACE_LINES);
+    cr_expect_eq(a.seconds, TRACE_S);
     cr_expect_eq(take("kind=player", ALL, 0, &a), 0);
     cr_expect_eq(a.kind, 0);
 }
@@ -87,6 +93,10 @@ Test(admin_ask, values_out_of_their_bounds_are_refused)
         "to=2e9,0",
         "level=",
         "level=loud",
+        "lines=0",
+        "lines=10001",
+        "seconds=0",
+        "seconds=601",
         "viewer=@%00",
         "who=@a%",
         "after=4294967296",

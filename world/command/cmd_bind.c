@@ -11,8 +11,6 @@
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
 
-#include <inttypes.h>
-
 void cmd_bind_note(struct world *w, const struct session *s)
 {
     uint8_t note[RESUME_NOTE_MAX];
@@ -25,7 +23,8 @@ static void refuse(struct world *w, struct session_ref who, const char *why, str
     const struct session *s = &w->sessions.list[who.slot];
 
     w->metrics.binds_refused++;
-    log_often(LOG_INFO, "session not bound: %s session=%" PRIu64 " peer=%s", why, s->sid, s->peer);
+    log_often(LOG_INFO, "session not bound: %s session=%s peer=%s", why, SESSION_TEXT(w, s),
+              s->peer);
     outbox_close(&w->outbox, s->link, s->sid, 0, why);
     inbox_session_end(w, who, now);
 }

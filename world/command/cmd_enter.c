@@ -14,8 +14,6 @@
 #include "world/interest/part.h"
 #include "world/interest/pause.h"
 
-#include <inttypes.h>
-
 void cmd_enter_tell(struct world *w, const struct session *s, uint32_t seq)
 {
     struct message m = {.cmd = CMD_ENTER_RESP, .seq = seq};
@@ -123,8 +121,8 @@ static int enter(struct world *w, struct session_ref who, uint32_t scene, bool a
     pause_enter(w, s);
     drain_enter(w, s);
     teleport_enter(w, s->entity.slot);
-    log_often(LOG_INFO, "world #%u \"%.*s\" entered (%.1f, %.1f) session=%" PRIu64 " peer=%s",
-              birth.id, (int)s->name_len, s->name, birth.x, birth.y, s->sid, s->peer);
+    log_often(LOG_INFO, "world #%u \"%.*s\" entered (%.1f, %.1f) session=%s peer=%s", birth.id,
+              (int)s->name_len, s->name, birth.x, birth.y, SESSION_TEXT(w, s), s->peer);
     return 0;
 }
 
@@ -172,8 +170,8 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
     if (w->cluster)
         realm_past_note(w->cluster, e->id[slot], w->cluster->count[slot], now);
     courier_id_end(w, e->id[slot], now);
-    log_often(LOG_INFO, "world #%u \"%.*s\" left (%.1f, %.1f) session=%" PRIu64 " peer=%s",
-              e->id[slot], (int)s->name_len, s->name, e->x[slot], e->y[slot], s->sid, s->peer);
+    log_often(LOG_INFO, "world #%u \"%.*s\" left (%.1f, %.1f) session=%s peer=%s", e->id[slot],
+              (int)s->name_len, s->name, e->x[slot], e->y[slot], SESSION_TEXT(w, s), s->peer);
     entities_remove(e, s->entity);
     w->sessions.inside -= s->state == SESSION_INSIDE;
     s->entity = (struct entity_ref){0};

@@ -11,8 +11,6 @@
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
 
-#include <inttypes.h>
-
 #define TAKEN_OVER "the name logged in by another connection"
 
 static int take_id(struct world *w, struct session *s, struct mono now)
@@ -47,8 +45,8 @@ static void login_done(struct world *w, struct session_ref who, int err, struct 
     answer.login_resp.name = span_of(s->name, s->name_len);
     answer.login_resp.resume = cmd_resume_text(s, key);
     router_answer(w, s, &answer);
-    log_often(LOG_INFO, "world #%u \"%.*s\" logged in session=%" PRIu64 " peer=%s", s->next_id,
-              (int)s->name_len, s->name, s->sid, s->peer);
+    log_often(LOG_INFO, "world #%u \"%.*s\" logged in session=%s peer=%s", s->next_id,
+              (int)s->name_len, s->name, SESSION_TEXT(w, s), s->peer);
 }
 
 static int refuse_token(struct world *w, struct session *s, enum auth_verdict v)
@@ -111,8 +109,8 @@ static int free_name(struct world *w, struct session *s, struct span name, struc
         w->metrics.waits_afresh++;
     } else {
         w->metrics.kicks_replaced++;
-        log_often(LOG_INFO, "session replaced \"%.*s\" session=%" PRIu64 " peer=%s",
-                  (int)o->name_len, o->name, o->sid, o->peer);
+        log_often(LOG_INFO, "session replaced \"%.*s\" session=%s peer=%s", (int)o->name_len,
+                  o->name, SESSION_TEXT(w, o), o->peer);
         outbox_close(&w->outbox, o->link, o->sid, PE_NAME_IN_USE, TAKEN_OVER);
     }
     inbox_session_end(w, other, now);

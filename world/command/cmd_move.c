@@ -7,7 +7,6 @@
 #include "world/command/give.h"
 #include "world/command/walks.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 /* Why the move may not be; 0: it may, and its credit is spent. */
@@ -21,10 +20,10 @@ static int check(struct world *w, const struct session *s, uint32_t slot, const 
 
     if (!scene_inside(scene, m->move_req.x, m->move_req.y)) {
         w->metrics.moves_bounds++;
-        log_often(LOG_INFO,
-                  "world #%u move rejected: (%.6g, %.6g) is outside the scene session=%" PRIu64
-                  " peer=%s",
-                  e->id[slot], m->move_req.x, m->move_req.y, s->sid, s->peer);
+        log_often(
+            LOG_INFO,
+            "world #%u move rejected: (%.6g, %.6g) is outside the scene seq=%u session=%s peer=%s",
+            e->id[slot], m->move_req.x, m->move_req.y, m->seq, SESSION_TEXT(w, s), s->peer);
         return PE_MOVE_BOUNDS;
     }
     distance = sqrt(dx * dx + dy * dy);
@@ -32,18 +31,18 @@ static int check(struct world *w, const struct session *s, uint32_t slot, const 
         w->metrics.moves_speed++;
         log_often(LOG_INFO,
                   "world #%u move rejected: %.2f units / %.0f ms exceeds %g units/s "
-                  "session=%" PRIu64 " peer=%s",
+                  "seq=%u session=%s peer=%s",
                   e->id[slot], distance,
                   1000 * fmax(motion_credit(&e->motion[slot], &w->motion, now), 0),
-                  w->config.max_speed, s->sid, s->peer);
+                  w->config.max_speed, m->seq, SESSION_TEXT(w, s), s->peer);
         return PE_MOVE_SPEED;
     }
     if (!scene_way(scene, e->x[slot], e->y[slot], m->move_req.x, m->move_req.y)) {
         w->metrics.moves_blocked++;
-        log_often(LOG_INFO,
-                  "world #%u move rejected: the way to (%.6g, %.6g) is blocked session=%" PRIu64
-                  " peer=%s",
-                  e->id[slot], m->move_req.x, m->move_req.y, s->sid, s->peer);
+        log_often(
+            LOG_INFO,
+            "world #%u move rejected: the way to (%.6g, %.6g) is blocked seq=%u session=%s peer=%s",
+            e->id[slot], m->move_req.x, m->move_req.y, m->seq, SESSION_TEXT(w, s), s->peer);
         return PE_MOVE_BLOCKED;
     }
     e->motion[slot] = spent;

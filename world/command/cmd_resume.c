@@ -13,8 +13,6 @@
 #include "world/interest/drain.h"
 #include "world/interest/pause.h"
 
-#include <inttypes.h>
-
 #define RESUMED_ELSEWHERE "the session goes on by another connection"
 
 void cmd_resume_key(struct world *w, struct session *s)
@@ -46,8 +44,9 @@ void cmd_resume_wait(struct world *w, struct session_ref who, struct mono now)
     struct session *s = &w->sessions.list[who.slot];
 
     ASSERT(s->state == SESSION_INSIDE);
-    log_often(LOG_INFO, "world #%u \"%.*s\" waits session=%" PRIu64 " peer=%s",
-              w->entities.id[s->entity.slot], (int)s->name_len, s->name, s->sid, s->peer);
+    log_often(LOG_INFO, "world #%u \"%.*s\" waits session=%s peer=%s",
+              w->entities.id[s->entity.slot], (int)s->name_len, s->name, SESSION_TEXT(w, s),
+              s->peer);
     keep_changed(w, s->entity.slot);
     if (s->hold == SESSION_MOVES)
         give_lost(w, s);
@@ -153,7 +152,7 @@ int cmd_resume(struct world *w, struct session_ref who, const struct message *m,
     router_answer(w, s, &answer);
     if (s->state == SESSION_INSIDE)
         cmd_enter_tell(w, s, 0);
-    log_often(LOG_INFO, "world #%u \"%.*s\" resumed session=%" PRIu64 " peer=%s",
-              answer.login_resp.id, (int)s->name_len, s->name, s->sid, s->peer);
+    log_often(LOG_INFO, "world #%u \"%.*s\" resumed session=%s peer=%s", answer.login_resp.id,
+              (int)s->name_len, s->name, SESSION_TEXT(w, s), s->peer);
     return 0;
 }

@@ -12,8 +12,6 @@
 #include "world/interest/drain.h"
 #include "world/interest/pause.h"
 
-#include <inttypes.h>
-
 int inbox_link_up(struct world *w, struct span id, struct mono now, struct link_ref *out,
                   struct link_ref *replaced)
 {
@@ -94,8 +92,8 @@ static void end_with(struct world *w, struct session_ref who, uint32_t code, con
 
     if (!sessions_find(&w->sessions, who, &s))
         return;
-    log_often(LOG_INFO, "session kicked: %s session=%" PRIu64 " peer=%s", protocol_error_name(code),
-              s->sid, s->peer);
+    log_often(LOG_INFO, "session kicked: %s session=%s peer=%s", protocol_error_name(code),
+              SESSION_TEXT(w, s), s->peer);
     if (s->state != SESSION_WAITING)
         outbox_close(&w->outbox, s->link, s->sid, code, reason);
     if (code == PE_SLOW)

@@ -8,8 +8,6 @@
 #include "world/command/give.h"
 #include "world/command/inbox.h"
 
-#include <inttypes.h>
-
 /* A body of ours to one session that is no batch: an answer or a notice. */
 #define ROUTER_ANSWER_MAX 1024
 
@@ -152,8 +150,8 @@ static int handle(struct world *w, struct session_ref who, struct session *s,
     if (err == ROUTER_WAITS)
         return err;
     if (err < 0) { /* no memory for it: ours, not the client's */
-        log_often(LOG_WARN, "request dropped: %s cmd=%u session=%" PRIu64 " peer=%s", err_text(err),
-                  head->cmd, s->sid, s->peer);
+        log_often(LOG_WARN, "request dropped: %s cmd=%u seq=%u session=%s peer=%s", err_text(err),
+                  head->cmd, head->seq, SESSION_TEXT(w, s), s->peer);
         err = PE_UNAVAILABLE;
     }
     if (err > 0)

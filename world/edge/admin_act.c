@@ -8,6 +8,7 @@
 #include "world/command/inbox.h"
 #include "world/command/teleport.h"
 #include "world/edge/announce.h"
+#include "world/edge/json_put.h"
 #include "world/edge/world_admin_own.h"
 #include "world/interest/explain.h"
 
@@ -142,8 +143,8 @@ int admin_act_kick(void *arg, const struct http_order *in, FILE *to)
         return world_admin_refuse(
             a, in, 400, "the reason must be 1 to 128 bytes of UTF-8 without control characters",
             to);
-    log_line(LOG_INFO, "kicked name=\"%.*s\" session=%" PRIu64 " client=%s peer=%s",
-             (int)s->name_len, s->name, s->sid, s->peer, in->peer);
+    log_line(LOG_INFO, "kicked name=\"%.*s\" session=%s client=%s peer=%s", (int)s->name_len,
+             s->name, SESSION_TEXT(w, s), s->peer, in->peer);
     inbox_session_remove(w, act.who.session, reason_of(in->body, reason), loop_now(a->loop));
     outbox_flush(&w->outbox);
     return done(to);
@@ -229,4 +230,28 @@ int admin_act_log(void *arg, const struct http_order *in, FILE *to)
              log_level_name(after), in->peer);
     log_set_level(after);
     return done(to);
+}
+
+/* --- trace ------------------------------------------------------------------------------------ */
+
+int admin_act_trace(void *arg, const struct http_order *in, FILE *to)
+{
+    struct world_admin *a = arg;
+    const struct sessions *all = &a->view.world->sessions;
+    struct session *s;
+    struct act act;
+    int status =
+        begin(a, in, ADMIN_ASK_WHO | ADMIN_ASK_LINES | ADMIN_ASK_SECONDS, ADMIN_ASK_WHO, &act, to);
+
+    if (status != 0)
+        return status;
+    if (!sessions_find(all, act.who.session, &s) || s->state == SESSION_WAITING)
+        return world_admin_refuse(a, in, 400, "nobody is connected behind it", to);
+    const char *text = session_text(all, s, (char[LOG_SESSION_MAX]){0});
+    log_line(LOG_INFO, "trace asked for session=%s peer=%s", text, in->peer);
+    world_link_trace(a->view.link, all, s, act.ask.lines, act.ask.seconds);
+    fputs("{\"session\":", to);
+    json_put_text(to, span_text(text));
+    fputs("}\n", to);
+    return 200;
 }

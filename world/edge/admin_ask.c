@@ -3,6 +3,7 @@
 
 #include "common/http_query.h"
 #include "common/log.h"
+#include "common/trace.h"
 
 #include <math.h>
 #include <string.h>
@@ -111,6 +112,16 @@ static const char *take_level(struct admin_ask *a, const char *value)
     return a->level >= 0 ? NULL : "level must be debug, info, warn, error or off";
 }
 
+static const char *take_lines(struct admin_ask *a, const char *value)
+{
+    return trace_count(value, TRACE_LINES_MAX, &a->lines) ? NULL : "lines must be 1 to 10000";
+}
+
+static const char *take_seconds(struct admin_ask *a, const char *value)
+{
+    return trace_count(value, TRACE_S_MAX, &a->seconds) ? NULL : "seconds must be 1 to 600";
+}
+
 static const struct {
     const char *name;
     enum admin_ask_part part;
@@ -127,6 +138,8 @@ static const struct {
     {"limit", ADMIN_ASK_ROWS, take_limit},
     {"to", ADMIN_ASK_TO, take_to},
     {"level", ADMIN_ASK_LEVEL, take_level},
+    {"lines", ADMIN_ASK_LINES, take_lines},
+    {"seconds", ADMIN_ASK_SECONDS, take_seconds},
 };
 
 static const char *take(struct admin_ask *a, unsigned may, const struct http_query *q)
@@ -145,7 +158,7 @@ static const char *take(struct admin_ask *a, unsigned may, const struct http_que
 int admin_ask_read(struct span query, unsigned may, unsigned must, struct admin_ask *out,
                    const char **why)
 {
-    *out = (struct admin_ask){.limit = ADMIN_ASK_LIMIT};
+    *out = (struct admin_ask){.limit = ADMIN_ASK_LIMIT, .lines = TRACE_LINES, .seconds = TRACE_S};
     while (query.n > 0) {
         struct http_query q;
 

@@ -12,6 +12,7 @@
  *   after=12               ids above; with limit=100 a page
  *   to=x,y                 a place
  *   level=debug|info|warn|error|off
+ *   lines=200, seconds=60  how long a trace may be
  */
 #pragma once
 
@@ -34,7 +35,9 @@ enum admin_ask_part {
     ADMIN_ASK_AFTER = 128,
     ADMIN_ASK_ROWS = 256,
     ADMIN_ASK_TO = 512,
-    ADMIN_ASK_LEVEL = 1024
+    ADMIN_ASK_LEVEL = 1024,
+    ADMIN_ASK_LINES = 2048,
+    ADMIN_ASK_SECONDS = 4096
 };
 
 struct admin_ask_who {
@@ -52,6 +55,7 @@ struct admin_ask {
     uint32_t after, limit;
     double to[2]; /* units */
     int level;    /* enum log_level */
+    uint32_t lines, seconds;
 };
 
 /* `may`, `must`: parts that may, or have to, be there. `why`: static text. 0 or E_BAD. */

@@ -218,6 +218,7 @@ static const struct http_route routes[] = {
     {.path = "/api/teleport", .type = JSON_TYPE, .post = admin_act_teleport},
     {.path = "/api/drain", .type = JSON_TYPE, .post = admin_act_drain},
     {.path = "/api/log", .type = JSON_TYPE, .post = admin_act_log},
+    {.path = "/api/trace", .type = JSON_TYPE, .post = admin_act_trace},
     {.path = "/map/feed", .type = "text/event-stream", .feed = open_map},
     WATCH_PAGE_ROUTES(PAGE),
 };

@@ -12,6 +12,7 @@
  *
  *   POST /announce   a text to players (world/edge/announce); answers {"told":N}
  *   POST /api/kick, /api/teleport, /api/drain, /api/log      answer {"done":true}
+ *   POST /api/trace            a session's frames into the log; answers {"session":"..."}
  *
  * Parameters are world/edge/admin_ask's. Reads the world between ticks. What changes something
  * needs the token of -admin-token, and is refused where there is none. May touch: common,
@@ -20,7 +21,7 @@
 #pragma once
 
 #include "common/io/loop.h"
-#include "world/edge/admin_token.h"
+#include "common/admin_token.h"
 #include "world/edge/edge_metrics.h"
 #include "world/edge/storage.h"
 #include "world/edge/watch.h"

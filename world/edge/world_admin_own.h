@@ -37,4 +37,4 @@ http_order_fn admin_read_world, admin_read_stats, admin_read_ground, admin_read_
 
 /* POST, in admin_act.c. */
 http_order_fn admin_act_announce, admin_act_kick, admin_act_teleport, admin_act_drain,
-    admin_act_log;
+    admin_act_log, admin_act_trace;

@@ -63,10 +63,18 @@ void world_link_drain(void *arg, struct link_ref link, struct span frames)
     ASSERT(link.slot < SESSION_LINKS_MAX);
     struct connection *c = k->by_slot[link.slot];
 
+    if (trace_on(&k->trace.trace))
+        link_trace_out(&k->trace, link, frames);
     if (c && link_ref_equal(c->ref, link))
         write_frames(c, frames);
     else
         k->metrics->link_bytes_lost += frames.n;
+}
+
+void world_link_trace(struct world_link *k, const struct sessions *all, const struct session *s,
+                      uint32_t lines, uint32_t seconds)
+{
+    link_trace_begin(&k->trace, all, s, lines, seconds);
 }
 
 /* With a nonce where there are keys. */
@@ -235,8 +243,11 @@ static bool take_frame(struct connection *c, struct span body)
     c->heard = now;
     if (is_liveness(body))
         err = take_liveness(c, body);
-    else
+    else {
+        if (trace_on(&k->trace.trace))
+            link_trace_in(&k->trace, c->ref, body);
         err = inbox_frame(k->world, c->ref, body, now);
+    }
     if (err != 0)
         world_link_end(c, END_BAD_FRAME);
     return err == 0;
@@ -463,6 +474,7 @@ void world_link_gauges(struct world_link *k)
 {
     struct edge_metrics *m = k->metrics;
 
+    m->trace_lines = k->trace.trace.lines;
     m->link_queue_bytes = 0;
     m->link_queue_most = 0;
     for (const struct connection *c = k->first; c; c = c->next) {

@@ -36,6 +36,9 @@ outbox_drain_fn world_link_drain;
 /* Stop listening, send what is queued, and end all links politely, within `linger_ns`. `done` is
  * called once none is left, now or later. The core is not called any more. */
 void world_link_finish(struct world_link *k, int64_t linger_ns, loop_fn *done, void *arg);
+/* Trace a session that has a link, see world/edge/link_trace. */
+void world_link_trace(struct world_link *k, const struct sessions *all, const struct session *s,
+                      uint32_t lines, uint32_t seconds);
 /* Bring the gauges up to date before they are read. */
 void world_link_gauges(struct world_link *k);
 /* Ends what is left at once. The core is not called. NULL is fine. */

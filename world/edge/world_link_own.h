@@ -7,6 +7,7 @@
 #include "common/io/stream.h"
 #include "proto/link.h"
 #include "world/edge/link_guard.h"
+#include "world/edge/link_trace.h"
 #include "world/edge/world_link.h"
 
 /*                name      counter, and the reason's text */
@@ -61,6 +62,7 @@ struct world_link {
     struct connection *by_slot[SESSION_LINKS_MAX]; /* links by their ref's slot */
     loop_fn *done;                                 /* draining: to be called when none is left */
     void *done_arg;
+    struct link_trace trace;
     char id[LINK_ID_MAX + 1];
 };
 

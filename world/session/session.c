@@ -203,6 +203,15 @@ int sessions_open_waiting(struct sessions *s, struct span name, struct mono unti
     return 0;
 }
 
+const char *session_text(const struct sessions *s, const struct session *one,
+                         char out[LOG_SESSION_MAX])
+{
+    struct session_link *l;
+    const bool linked = sessions_link_find(s, one->link, &l);
+
+    return log_session(out, span_text(linked ? l->id : "-"), one->sid);
+}
+
 int sessions_open(struct sessions *s, struct link_ref link, uint64_t sid, struct span peer,
                   struct session_ref *out)
 {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/slots.h"
 #include "common/span.h"
 #include "common/table.h"
@@ -89,6 +90,13 @@ void sessions_link_close(struct sessions *s, struct link_ref ref);
 bool sessions_link_find(const struct sessions *s, struct link_ref ref, struct session_link **out);
 /* A live link of that id, other than none. */
 bool sessions_link_named(const struct sessions *s, struct span id, struct link_ref *out);
+
+/* As logs have it at both ends of the link. One without a link has "-" in
+ * place of its gateway's id. Returns `out`. */
+const char *session_text(const struct sessions *s, const struct session *one,
+                         char out[LOG_SESSION_MAX]);
+/* The same for a line of a log, for as long as the block it stands in. */
+#define SESSION_TEXT(w, s) session_text(&(w)->sessions, (s), (char[LOG_SESSION_MAX]){0})
 
 /* 0, E_FULL, or E_BAD: this link has that session already. */
 int sessions_open(struct sessions *s, struct link_ref link, uint64_t sid, struct span peer,

@@ -1,5 +1,5 @@
-/* world/edge/admin_token.c: see the header. */
-#include "world/edge/admin_token.h"
+/* common/admin_token.c: see the header. */
+#include "common/admin_token.h"
 
 #include <errno.h>
 #include <stdio.h>

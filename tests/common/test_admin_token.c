@@ -1,6 +1,6 @@
-/* tests/world/test_admin_token.c: the secret of operators: its file, and what is shown of it.
+/* tests/common/test_admin_token.c: the secret of operators: its file, and what is shown of it.
  */
-#include "world/edge/admin_token.h"
+#include "common/admin_token.h"
 
 #include "tests/leak.h"
 

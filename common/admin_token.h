@@ -1,4 +1,4 @@
-/* world/edge/admin_token.h: the secret with which an operator may change something.
+/* common/admin_token.h: the secret with which an operator may change something.
  * Read once, from the first line of a file, so that it stands in no list of processes. May touch:
  * common, the file. On trouble: E_IO or E_RANGE with a line for the operator; the secret is in no
  * line.
