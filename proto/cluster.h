@@ -14,7 +14,7 @@
  *   bye         [2, zone, epoch]                         nobody is told of by this zone any more
  *   prepare     [3, world, entity, count, ...soul]       see below
  *   accept      [4, world, entity, count]
- *   refuse      [5, world, entity, count, reason]
+ *   refuse      [5, world, entity, count, reason, final]
  *   switch      [6, world, entity, count, ...soul]
  *   confirm     [7, world, entity, count]
  *   late        [8, world, entity, count, number, body]
@@ -113,10 +113,11 @@ struct cluster_message {
     bool more;          /* border */
     uint32_t n_events;  /* border */
     struct span events; /* border: take with cluster_event_take */
-    uint32_t reason;    /* refuse: a PE_* */
-    uint32_t number;    /* late: from 1; late end: the last; late taken: all up to it */
-    bool cut;           /* late end: there were more, which are lost */
-    struct span body;   /* late: 1 to PROTO_BATCH_MAX bytes */
+    bool final; /* refuse: of a switch, that it never was taken under this count, nor will be */
+    uint32_t reason;          /* refuse: a PE_* */
+    uint32_t number;          /* late: from 1; late end: the last; late taken: all up to it */
+    bool cut;                 /* late end: there were more, which are lost */
+    struct span body;         /* late: 1 to PROTO_BATCH_MAX bytes */
     struct cluster_soul soul; /* prepare, switch */
 };
 

@@ -167,7 +167,8 @@ static int read_tail(struct span *rest, struct cluster_message *m)
     case CLUSTER_SWITCH:
         return read_soul(rest, &m->soul);
     case CLUSTER_REFUSE:
-        return take_u32(rest, &m->reason);
+        err = take_u32(rest, &m->reason);
+        return err == 0 ? take_bool(rest, &m->final) : err;
     case CLUSTER_LATE_TAKEN:
         return take_u32(rest, &m->number);
     case CLUSTER_LATE:
@@ -208,7 +209,7 @@ static int read_rest(struct span *rest, struct cluster_message *m)
 
 int cluster_read(struct span message, struct cluster_message *out)
 {
-    static const uint8_t elements[] = {8, 3, 3, 22, 4, 5, 22, 4, 6, 6, 5, 2};
+    static const uint8_t elements[] = {8, 3, 3, 22, 4, 6, 22, 4, 6, 6, 5, 2};
     struct span rest = message;
     uint64_t n, kind;
     int err = message.n <= CLUSTER_MESSAGE_MAX ? take_array(&rest, &n) : E_BAD;

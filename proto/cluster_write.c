@@ -163,8 +163,9 @@ void cluster_write(struct span_writer *w, const struct cluster_message *m)
         put_about(&pk, m, 4);
         return;
     case CLUSTER_REFUSE:
-        put_about(&pk, m, 5);
+        put_about(&pk, m, 6);
         msgpack_pack_uint32(&pk, m->reason);
+        put_bool(&pk, m->final);
         return;
     case CLUSTER_LATE_TAKEN:
         put_about(&pk, m, 5);

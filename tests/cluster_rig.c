@@ -227,6 +227,8 @@ static void redirected(struct crig *r, struct crig_client *c, const struct link_
     frame_up(r, to, &w);
     c->world = to;
     c->moved++;
+    if (c->congested)
+        crig_congestion(r, (uint32_t)c->sid - 1, true);
 }
 
 static void from_world(struct crig *r, uint32_t world, struct span body)
@@ -326,6 +328,8 @@ void crig_tick(struct crig *r, uint32_t n)
             tick_run(w->world, r->now);
             outbox_flush(&w->world->outbox);
         }
+        if (r->ticked)
+            r->ticked(r->arg);
         crig_deliver(r);
     }
 }
@@ -516,6 +520,7 @@ void crig_congestion(struct crig *r, uint32_t client, bool on)
 {
     uint8_t bytes[64];
     struct span_writer w = span_writer_of(bytes, sizeof bytes);
+    r->clients[client].congested = on;
     link_write_congestion(&w, r->clients[client].sid, on);
     frame_up(r, r->clients[client].world, &w);
 }

@@ -52,10 +52,11 @@ struct crig_client {
     double x, y;             /* of the last answer that said so */
     uint32_t puts;           /* EnterResps unasked */
     uint32_t moved;          /* redirects followed */
-    uint32_t errors;         /* answers that were ErrorNotify */
-    uint32_t lost;           /* ErrorNotify 13 unasked: answers may be lost */
-    uint32_t last_code;      /* of the last error */
-    uint32_t closed_code;    /* of a close, where it is not open any more */
+    bool congested;
+    uint32_t errors;      /* answers that were ErrorNotify */
+    uint32_t lost;        /* ErrorNotify 13 unasked: answers may be lost */
+    uint32_t last_code;   /* of the last error */
+    uint32_t closed_code; /* of a close, where it is not open any more */
     uint8_t note[LINK_NOTE_MAX];
     uint32_t note_bytes;
     char name[16];
@@ -86,7 +87,9 @@ struct crig {
     char context[96];
     uint64_t told;     /* bodies to clients */
     uint64_t messages; /* between worlds */
-    uint32_t tick_skew[CRIG_WORLDS_MAX];
+    /* Called when all worlds have ticked, before anything of that is delivered. */
+    void (*ticked)(void *arg);
+    void *arg;
 };
 
 /* rig_config for a cluster: R 30, margin 4, scene of -240 to 240. */

@@ -4,7 +4,7 @@
 #include "world/cluster/border.h"
 #include "world/command/admit.h"
 #include "world/command/give.h"
-#include "world/command/host.h"
+#include "world/command/receive.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
 #include "world/command/npcs.h"
@@ -90,7 +90,7 @@ void tick_run(struct world *w, struct mono now)
     keep_run(w, now);
     if (w->cluster) {
         border_tick(w);
-        host_tick(w, now);
+        receive_tick(w, now);
     }
     walks_tick(w, now);
     teleport_portals(w);

@@ -52,6 +52,7 @@ Test(border, who_stands_beyond_a_border_is_seen_one_tick_later)
     cr_assert_eq(r->worlds[0].world->entities.ghost_count, 0, "out of reach, no ghost of it stays");
     crig_put(r, b, 5, 0);
     crig_tick(r, 2);
+    cr_assert(crig_knows(r, a, b), "it is back");
     crig_send_nil(r, b, CMD_LEAVE_REQ);
     crig_tick(r, 2);
     cr_assert_not(crig_knows(r, a, b));

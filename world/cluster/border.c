@@ -47,6 +47,13 @@ struct changes {
     uint32_t n;
 };
 
+/* In a whole it is said again for a while, for those who missed it. */
+static void note_handed(struct world *w, uint32_t zone, uint32_t slot)
+{
+    w->cluster->gave[slot] = zone;
+    w->cluster->gave_at[slot] = w->tick;
+}
+
 static void add(struct changes *c, uint32_t zone, uint32_t slot, enum cluster_event_kind kind)
 {
     c->list[c->n++] = (struct change){zone, slot, kind};
@@ -76,6 +83,8 @@ static void look(struct world *w, uint32_t slot, struct changes *c)
         add(c, before, slot, here ? CLUSTER_HANDED : CLUSTER_GONE);
     else if (before < REALM_OWED && !here)
         add(c, before, slot, CLUSTER_GONE);
+    if (before < REALM_OWED && before != home && here)
+        note_handed(w, before, slot);
     r->home[slot] = home;
     r->told[slot] = here ? home : REALM_NONE;
 }
@@ -87,8 +96,10 @@ static void look_any(struct world *w, uint32_t slot, struct changes *c)
     if (!entities_is_ghost(&w->entities, slot)) {
         look(w, slot, c);
     } else if (r->told[slot] != REALM_NONE) { /* ours until now */
-        if (r->told[slot] < REALM_OWED)
+        if (r->told[slot] < REALM_OWED) {
             add(c, r->told[slot], slot, CLUSTER_HANDED);
+            note_handed(w, r->told[slot], slot);
+        }
         r->told[slot] = REALM_NONE;
     }
 }
@@ -188,6 +199,21 @@ static void put_entity(struct telling *t, uint32_t slot, enum cluster_event_kind
     put(t, &ev);
 }
 
+static void put_gone(struct telling *t, uint32_t id, uint32_t count)
+{
+    put(t, &(struct cluster_event){.kind = CLUSTER_GONE, .id = id, .count = count});
+}
+
+static void put_owed(struct telling *t)
+{
+    const struct border *b = t->w->cluster->border;
+
+    for (uint32_t i = 0; i < b->n_owed; i++) {
+        if (b->owed[i].zone == t->zone)
+            put_gone(t, b->owed[i].id, b->owed[i].count);
+    }
+}
+
 static void put_says(struct telling *t)
 {
     const struct border *b = t->w->cluster->border;
@@ -206,24 +232,49 @@ static void put_says(struct telling *t)
     }
 }
 
-/* In a whole stands everybody, and who was handed over just now: it is not gone. */
+/* In a whole stands everybody, who was handed over of late, as who is not gone, and who is gone of
+ * late, whom others may still await. */
+static void put_whole(struct telling *t)
+{
+    const struct entities *e = &t->w->entities;
+    const struct realm *r = t->w->cluster;
+    uint32_t tick = t->w->tick;
+
+    for (uint32_t i = 0; i < e->alive_count; i++) {
+        uint32_t slot = e->alive[i];
+
+        if (r->told[slot] == t->zone)
+            put_entity(t, slot, CLUSTER_FULL);
+        else if (r->gave[slot] == t->zone && r->home[slot] != REALM_NONE &&
+                 tick - r->gave_at[slot] < BORDER_PENDING_TICKS)
+            put_entity(t, slot, CLUSTER_HANDED);
+        else if (r->told[slot] == REALM_NONE && !entities_is_ghost(e, slot) &&
+                 r->came_at[slot] != 0 && tick - r->came_at[slot] < BORDER_PENDING_TICKS)
+            put_entity(t, slot, CLUSTER_GONE);
+    }
+    for (uint32_t i = 0; i < REALM_PAST; i++) {
+        const struct realm_past *p = &r->past[i];
+
+        if (p->id != 0 && !p->refused && clock_since(t->w->now, p->until) < 0)
+            put_gone(t, p->id, p->count);
+    }
+}
+
 static void tell_zone(struct world *w, uint32_t zone, const struct changes *c)
 {
     struct realm_zone *z = &w->cluster->zones[zone];
-    const struct entities *e = &w->entities;
     struct telling t = {.w = w, .zone = zone, .part = z->whole_wanted ? 1 : 0};
 
     frame_begin(&t);
-    for (uint32_t i = 0; z->whole_wanted && i < e->alive_count; i++) {
-        if (w->cluster->told[e->alive[i]] == zone)
-            put_entity(&t, e->alive[i], CLUSTER_FULL);
-    }
-    for (uint32_t i = 0; i < c->n; i++) {
+    if (z->whole_wanted)
+        put_whole(&t);
+    for (uint32_t i = 0; !z->whole_wanted && i < c->n; i++) {
         const struct change *x = &c->list[i];
 
-        if (x->zone == zone && (!z->whole_wanted || x->kind == CLUSTER_HANDED))
+        if (x->zone == zone)
             put_entity(&t, x->slot, x->kind);
     }
+    put_owed(&t);
     put_says(&t);
     frame_end(&t, false);
     w->metrics.border_wholes += z->whole_wanted;
@@ -257,6 +308,7 @@ void border_tell(struct world *w)
             r->zones[zone].whole_wanted = true; /* by whoever will hear it */
     }
     r->border->says_len = 0;
+    r->border->n_owed = 0;
     arena_rewind(&w->scratch, mark);
 }
 
@@ -276,6 +328,18 @@ void border_say(struct world *w, uint32_t slot, struct span text)
     memcpy(b->says + b->says_len, &head, sizeof(head));
     memcpy(b->says + b->says_len + sizeof(head), text.p, text.n);
     b->says_len += sizeof(head) + text.n;
+}
+
+void border_end(struct world *w, uint32_t slot)
+{
+    struct realm *r = w->cluster;
+    struct border *b = r->border;
+
+    if (r->told[slot] != REALM_OWED || !(w->entities.flags[slot] & ENTITY_NEW) ||
+        b->n_owed == BORDER_OWED)
+        return; /* nobody waits, or it is told of with the dying */
+    b->owed[b->n_owed++] =
+        (struct border_owed){r->home[slot], w->entities.id[slot], r->count[slot]};
 }
 
 void border_asked(struct world *w, const struct cluster_message *m)

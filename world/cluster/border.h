@@ -31,6 +31,9 @@ void border_tick(struct world *w);
 /* Something was said by one of ours: the next tick tells the neighbours. */
 void border_say(struct world *w, uint32_t slot, struct span text);
 
+/* One of ours ends, before it is removed. */
+void border_end(struct world *w, uint32_t slot);
+
 /* Between two ticks: a border frame, an ask, a bye. */
 void border_take(struct world *w, const struct cluster_message *m, struct mono now);
 void border_asked(struct world *w, const struct cluster_message *m);

@@ -12,8 +12,16 @@ struct border_say_head {
     uint32_t bytes;
 };
 
+/* One who ended before a tick told of it, though others await a word. */
+struct border_owed {
+    uint32_t zone, id, count;
+};
+#define BORDER_OWED 256 /* in a tick; more are gone when nobody waits any more */
+
 struct border {
     uint8_t *bytes; /* [CLUSTER_MESSAGE_MAX] the frame that is laid */
     uint8_t *says;  /* [BORDER_SAY_BYTES] */
     size_t says_len;
+    struct border_owed owed[BORDER_OWED]; /* [n_owed] */
+    uint32_t n_owed;
 };

@@ -76,8 +76,8 @@ static void take_word(struct world *w, uint32_t zone, const struct cluster_event
     struct realm *r = w->cluster;
     uint32_t slot;
 
-    if (e->kind == CLUSTER_GONE)
-        realm_past_note(r, e->id, e->count, now);
+    if (e->kind == CLUSTER_GONE && e->count > 0) /* it may come back under this one */
+        realm_past_note(r, e->id, e->count - 1, now);
     if (!ghost_of(w, e->id, &slot) || r->home[slot] != zone || e->count < r->count[slot]) {
         w->metrics.border_old++;
         return;

@@ -29,7 +29,7 @@ int ghosts_put(struct world *w, uint32_t zone, const struct cluster_event *full,
     w->entities.speed[ref.slot] = full->speed;
     r->home[ref.slot] = zone;
     r->count[ref.slot] = full->count;
-    r->told[ref.slot] = REALM_NONE;
+    r->told[ref.slot] = r->gave[ref.slot] = REALM_NONE;
     r->pending[ref.slot] = 0;
     w->metrics.ghosts_put++;
     return 0;
@@ -80,6 +80,7 @@ void ghosts_take(struct world *w, uint32_t slot, uint32_t count)
     r->count[slot] = count;
     r->pending[slot] = 0;
     r->told[slot] = REALM_OWED;
+    r->came_at[slot] = w->tick;
     r->home[slot] = REALM_NONE;
     r->home[slot] = realm_home(r, slot, &w->entities);
 }

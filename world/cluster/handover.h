@@ -3,7 +3,7 @@
  * entity's id and the count of its hand-overs, so every message may come twice, late, or after
  * its time:
  *
- *        giver (world/command/give)                    host (world/command/host)
+ *        giver (world/command/give)                    host (world/command/receive)
  *   ASKED  prepare ───────────────────────────────────►  guest ASKED
  *   READY          ◄─────────────────────────── accept
  *   GIVEN  switch  ───────────────────────────────────►  guest HERE: it is the host's

@@ -36,13 +36,17 @@ static int take_memory(struct realm *r, uint32_t cap)
     r->told = calloc(cap, sizeof(*r->told));
     r->pending = calloc(cap, sizeof(*r->pending));
     r->mark = calloc(cap, sizeof(*r->mark));
+    r->gave = calloc(cap, sizeof(*r->gave));
+    r->gave_at = calloc(cap, sizeof(*r->gave_at));
+    r->came_at = calloc(cap, sizeof(*r->came_at));
     r->past = calloc(REALM_PAST, sizeof(*r->past));
-    if (!r->zones || !r->count || !r->home || !r->told || !r->pending || !r->mark || !r->past)
+    if (!r->zones || !r->count || !r->home || !r->told || !r->pending || !r->mark || !r->gave ||
+        !r->gave_at || !r->came_at || !r->past)
         return E_NOMEM;
     for (uint32_t i = 0; i < r->n_zones; i++)
         r->zones[i].owner = REALM_NOBODY;
     for (uint32_t i = 0; i < cap; i++)
-        r->home[i] = r->told[i] = REALM_NONE;
+        r->home[i] = r->told[i] = r->gave[i] = REALM_NONE;
     return 0;
 }
 
@@ -88,6 +92,9 @@ void realm_destroy(struct realm *r)
     handover_destroy(r->handover);
     border_destroy(r->border);
     free(r->past);
+    free(r->came_at);
+    free(r->gave_at);
+    free(r->gave);
     free(r->mark);
     free(r->pending);
     free(r->told);

@@ -67,6 +67,10 @@ struct realm {
     uint32_t *count;   /* how often it was handed over */
     uint32_t *home;    /* zone: of ours, whose it is; of a ghost, which tells of it */
     uint32_t *told;    /* ours: the zone that told neighbours of it; REALM_NONE, _OWED */
+    uint32_t *gave;    /* the zone of ours that said of it last that it was handed over */
+    uint32_t *gave_at; /* ... and in which tick */
+    uint32_t
+        *came_at; /* ours: the tick in which another world handed it over; 0: it was born here */
     uint32_t *pending; /* ghost: tick since which its zone is awaited to tell of it; 0: it did */
     uint32_t *mark;    /* ghost: the last whole that told of it */
     uint32_t mark_now;
@@ -85,8 +89,8 @@ void realm_destroy(struct realm *r); /* NULL is fine */
 /* An entity of ours came in. */
 static inline void realm_born(struct realm *r, uint32_t slot)
 {
-    r->count[slot] = r->pending[slot] = 0;
-    r->home[slot] = r->told[slot] = REALM_NONE;
+    r->count[slot] = r->pending[slot] = r->came_at[slot] = 0;
+    r->home[slot] = r->told[slot] = r->gave[slot] = REALM_NONE;
 }
 /* The number of the world of this id, which may be a new one; REALM_NOBODY: too many. */
 uint32_t realm_world(struct realm *r, struct span id);
@@ -112,7 +116,7 @@ bool realm_is_border(const struct realm *r, uint32_t scene, double x, double y);
 /* Whose an own entity is: the own zone where it stands, else the one that had it, else any near. */
 uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities *e);
 
-/* It was handed over so often, or it ended after so many times: `count` and what is below is old.
+/* It was handed over again, or ended after so many times: `count` and what is below is old.
  */
 void realm_past_note(struct realm *r, uint32_t id, uint32_t count, struct mono now);
 /* It is not taken under this count, now or ever. */

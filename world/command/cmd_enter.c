@@ -6,7 +6,7 @@
 #include "common/log.h"
 #include "world/command/courier.h"
 #include "world/command/give.h"
-#include "world/cluster/realm.h"
+#include "world/cluster/border.h"
 #include "world/command/walks.h"
 #include "world/command/keep.h"
 #include "world/command/teleport.h"
@@ -167,8 +167,10 @@ void cmd_enter_undo(struct world *w, struct session *s, struct mono now)
         return;
     keep_entity(w, slot, e->cold[slot].session);
     cmd_enter_part(w, slot, w->tick + 1);
-    if (w->cluster)
+    if (w->cluster) {
+        border_end(w, slot);
         realm_past_note(w->cluster, e->id[slot], w->cluster->count[slot], now);
+    }
     courier_id_end(w, e->id[slot], now);
     log_often(LOG_INFO, "world #%u \"%.*s\" left (%.1f, %.1f) session=%s peer=%s", e->id[slot],
               (int)s->name_len, s->name, e->x[slot], e->y[slot], SESSION_TEXT(w, s), s->peer);

@@ -4,7 +4,7 @@
 #include "common/err.h"
 #include "world/cluster/border.h"
 #include "world/command/give.h"
-#include "world/command/host.h"
+#include "world/command/receive.h"
 #include "world/command/inbox.h"
 #include "world/command/router.h"
 
@@ -32,25 +32,25 @@ int courier_message(struct world *w, struct span message, struct mono now)
         (void)id_pool_ended(&w->ids, m.id, now);
         break;
     case CLUSTER_PREPARE:
-        host_prepare(w, &m, now);
+        receive_prepare(w, &m, now);
         break;
     case CLUSTER_ACCEPT:
         give_accepted(w, m.id, m.count, now);
         break;
     case CLUSTER_REFUSE:
-        give_refused(w, m.id, m.count, m.reason, now);
+        give_refused(w, &m, now);
         break;
     case CLUSTER_SWITCH:
-        host_switch(w, &m, now);
+        receive_switch(w, &m, now);
         break;
     case CLUSTER_CONFIRM:
         give_confirmed(w, m.id, m.count, now);
         break;
     case CLUSTER_LATE:
-        host_late(w, &m, now);
+        receive_late(w, &m, now);
         break;
     case CLUSTER_LATE_END:
-        host_late_end(w, &m, now);
+        receive_late_end(w, &m, now);
         break;
     case CLUSTER_LATE_TAKEN:
         give_late_taken(w, m.id, m.count, m.number, now);

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "world/cluster/handover.h"
+#include "world/command/courier.h"
 #include "world/command/give_switch.h"
 #include "world/command/router.h"
 #include "world/state/walkers.h"
@@ -148,6 +149,27 @@ void give_ask(struct world *w, struct gift *g, struct mono now)
     w->metrics.gifts_asked++;
 }
 
+/* An id that was asked for under the only count there is serves no more: others may enter by it. */
+static void drop_outside(struct world *w, struct gift *g, struct mono now)
+{
+    struct session *s;
+
+    if (sessions_find(&w->sessions, g->session, &s) && s->next_id == g->id) {
+        courier_id_end(w, g->id, now);
+        s->next_id = 0;
+    }
+    handover_gift_drop(w->cluster->handover, g);
+}
+
+/* Nothing is asked a second time under this count: the other world may have refused it for good. */
+static void spend_count(struct world *w, const struct gift *g)
+{
+    uint32_t slot;
+
+    if (entities_find(&w->entities, g->entity, &slot))
+        w->cluster->count[slot] = g->count;
+}
+
 /* It does not come about: what waits is refused, and it is not tried again for a while. */
 static void fail(struct world *w, struct gift *g, struct mono now)
 {
@@ -155,11 +177,12 @@ static void fail(struct world *w, struct gift *g, struct mono now)
     bool held = g->held;
     struct session *s;
 
+    spend_count(w, g);
     g->state = GIFT_REFUSED;
     g->since = now;
     g->held = g->put = false;
     if (g->entity.gen == 0) /* not inside: whoever asks again begins anew */
-        handover_gift_drop(w->cluster->handover, g);
+        drop_outside(w, g, now);
     if (!held || !sessions_find(&w->sessions, who, &s) || s->hold != SESSION_MOVES)
         return;
     s->hold = SESSION_FREE;
@@ -191,6 +214,7 @@ static void forget(struct world *w, struct gift *g, struct mono now)
     struct session *s;
     bool held = g->held && sessions_find(&w->sessions, who, &s) && s->hold == SESSION_MOVES;
 
+    spend_count(w, g);
     handover_gift_drop(w->cluster->handover, g);
     if (!held)
         return;
@@ -288,17 +312,17 @@ void give_accepted(struct world *w, uint32_t id, uint32_t count, struct mono now
     g->since = now;
 }
 
-void give_refused(struct world *w, uint32_t id, uint32_t count, uint32_t reason, struct mono now)
+void give_refused(struct world *w, const struct cluster_message *m, struct mono now)
 {
-    struct gift *g = of(w, id, count);
+    struct gift *g = of(w, m->id, m->count);
 
     if (!g)
         return;
     w->metrics.gifts_refused++;
-    log_often(LOG_INFO, "hand-over refused: #%u %s", id, protocol_error_name(reason));
+    log_often(LOG_INFO, "hand-over refused: #%u %s", m->id, protocol_error_name(m->reason));
     if (g->state == GIFT_ASKED || g->state == GIFT_READY)
         fail(w, g, now);
-    else if (g->state == GIFT_GIVEN)
+    else if (g->state == GIFT_GIVEN && m->final) /* else of an asking that came late */
         give_back(w, g, now);
 }
 

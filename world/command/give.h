@@ -10,7 +10,7 @@
 
 #include "world/world.h"
 
-struct gift;
+struct cluster_message;
 
 /* A phase of the tick, when all stand where they will: who goes is asked for, and goes. */
 void give_tick(struct world *w, struct mono now);
@@ -40,7 +40,7 @@ void give_left(struct world *w, struct session_ref who, struct mono now);
 
 /* Another world answers. */
 void give_accepted(struct world *w, uint32_t id, uint32_t count, struct mono now);
-void give_refused(struct world *w, uint32_t id, uint32_t count, uint32_t reason, struct mono now);
+void give_refused(struct world *w, const struct cluster_message *m, struct mono now);
 void give_confirmed(struct world *w, uint32_t id, uint32_t count, struct mono now);
 void give_late_taken(struct world *w, uint32_t id, uint32_t count, uint32_t number,
                      struct mono now);

@@ -6,7 +6,7 @@
 #include "proto/link.h"
 #include "world/command/courier.h"
 #include "world/command/give.h"
-#include "world/command/host.h"
+#include "world/command/receive.h"
 #include "world/command/keep.h"
 #include "world/command/router.h"
 #include "world/interest/drain.h"
@@ -190,7 +190,7 @@ static void take_attach(struct world *w, struct link_ref link, const struct link
     }
     take_open(w, link, f, now);
     if (sessions_by_sid(&w->sessions, link, f->session, &who))
-        host_attach(w, who, f, now);
+        receive_attach(w, who, f, now);
 }
 
 static int take_data(struct world *w, struct link_ref link, const struct link_frame *f,

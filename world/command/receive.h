@@ -1,4 +1,4 @@
-/* world/command/host.h: taking an entity, with its session, from another world.
+/* world/command/receive.h: taking an entity, with its session, from another world.
  * Who comes stands here as one whose connection was lost: the session waits, without a link, and
  * its entity walks on. When its gateway has attached, the client has it, knowing what the other
  * world had told it; the next tick's batch makes that exact. What the client asked the other world
@@ -12,14 +12,14 @@
 #include "proto/link.h"
 #include "world/world.h"
 
-void host_prepare(struct world *w, const struct cluster_message *m, struct mono now);
-void host_switch(struct world *w, const struct cluster_message *m, struct mono now);
-void host_late(struct world *w, const struct cluster_message *m, struct mono now);
-void host_late_end(struct world *w, const struct cluster_message *m, struct mono now);
+void receive_prepare(struct world *w, const struct cluster_message *m, struct mono now);
+void receive_switch(struct world *w, const struct cluster_message *m, struct mono now);
+void receive_late(struct world *w, const struct cluster_message *m, struct mono now);
+void receive_late_end(struct world *w, const struct cluster_message *m, struct mono now);
 
 /* The gateway brings a client; its session is open, and was not before. */
-void host_attach(struct world *w, struct session_ref who, const struct link_frame *f,
-                 struct mono now);
+void receive_attach(struct world *w, struct session_ref who, const struct link_frame *f,
+                    struct mono now);
 /* The beginning of a tick: clients get what was their waiting session's; who was awaited in vain is
  * forgotten. */
-void host_tick(struct world *w, struct mono now);
+void receive_tick(struct world *w, struct mono now);

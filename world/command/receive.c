@@ -1,5 +1,5 @@
-/* world/command/host.c: see the header. */
-#include "world/command/host.h"
+/* world/command/receive.c: see the header. */
+#include "world/command/receive.h"
 
 #include "common/err.h"
 #include "common/log.h"
@@ -25,7 +25,8 @@ static void answer(struct world *w, const struct cluster_message *m, enum cluste
                    uint32_t number)
 {
     uint32_t world = realm_world(w->cluster, m->world);
-    struct cluster_message a = {.kind = kind, .number = number, .reason = number};
+    struct cluster_message a = {
+        .kind = kind, .number = number, .reason = number, .final = m->kind == CLUSTER_SWITCH};
 
     if (world != REALM_NOBODY && world != REALM_SELF)
         handover_say(w, world, m->id, m->count, &a);
@@ -91,18 +92,17 @@ static uint32_t check(const struct world *w, const struct cluster_message *m)
     return 0;
 }
 
-void host_prepare(struct world *w, const struct cluster_message *m, struct mono now)
+void receive_prepare(struct world *w, const struct cluster_message *m, struct mono now)
 {
     struct realm *r = w->cluster;
     struct guest *g = handover_guest(r->handover, m->id);
     uint32_t world = realm_world(r, m->world), why;
 
-    if ((g && g->state == GUEST_HERE) || realm_is_past(r, m->id, m->count, now) ||
-        world == REALM_NOBODY) {
-        w->metrics.handover_old++; /* it came already, or will not under this count */
+    if ((g && g->state == GUEST_HERE) || world == REALM_NOBODY) {
+        w->metrics.handover_old++; /* it came already */
         return;
     }
-    why = check(w, m);
+    why = realm_is_past(r, m->id, m->count, now) ? PE_UNAVAILABLE : check(w, m);
     if (why == 0 && g && m->count >= g->count) {
         g->count = m->count;
         g->since = now;
@@ -226,7 +226,7 @@ static void refuse(struct world *w, const struct cluster_message *m, struct mono
     answer(w, m, CLUSTER_REFUSE, PE_UNAVAILABLE);
 }
 
-void host_switch(struct world *w, const struct cluster_message *m, struct mono now)
+void receive_switch(struct world *w, const struct cluster_message *m, struct mono now)
 {
     struct guest *g = handover_guest(w->cluster->handover, m->id);
     struct session_ref who;
@@ -284,7 +284,7 @@ static void finish_if(struct world *w, struct guest *g, struct mono now)
         finish(w, g, now);
 }
 
-void host_late(struct world *w, const struct cluster_message *m, struct mono now)
+void receive_late(struct world *w, const struct cluster_message *m, struct mono now)
 {
     struct guest *g = handover_guest(w->cluster->handover, m->id);
 
@@ -305,7 +305,7 @@ void host_late(struct world *w, const struct cluster_message *m, struct mono now
     answer(w, m, CLUSTER_LATE_TAKEN, m->number);
 }
 
-void host_late_end(struct world *w, const struct cluster_message *m, struct mono now)
+void receive_late_end(struct world *w, const struct cluster_message *m, struct mono now)
 {
     struct guest *g = handover_guest(w->cluster->handover, m->id);
 
@@ -322,8 +322,8 @@ void host_late_end(struct world *w, const struct cluster_message *m, struct mono
 /* --- the client ----------------------------------------------------------------------------------
  */
 
-void host_attach(struct world *w, struct session_ref who, const struct link_frame *f,
-                 struct mono now)
+void receive_attach(struct world *w, struct session_ref who, const struct link_frame *f,
+                    struct mono now)
 {
     struct guest *g = handover_guest(w->cluster->handover, f->entity);
     struct session *s;
@@ -454,7 +454,7 @@ static void tick_one(struct world *w, struct guest *g, struct mono now)
     }
 }
 
-void host_tick(struct world *w, struct mono now)
+void receive_tick(struct world *w, struct mono now)
 {
     struct guest *g;
 
