@@ -11,7 +11,8 @@ const SAID_MS = 3500; // that a bubble stays, and more for each letter
 const SAID_LETTER_MS = 45;
 const SAID_MAX_MS = 12000;
 const STILL = 0.02; // units: less is no step
-const SELF = 0; // the key of our own track; ids are positive
+const SELF = 0; // the key of our own track
+const LED_MS = 170; // our own way while the server walks us: it is asked for less often than ticks come
 
 const TURN = 2 * Math.PI;
 
@@ -45,6 +46,7 @@ export class People {
   all = new Map();
   self = null;
   #smooth = new Smooth(100);
+  #own = new Smooth(LED_MS);
 
   /** Put somewhere afresh: everybody is forgotten. */
   place(me, name, now) {
@@ -53,7 +55,8 @@ export class People {
     this.#smooth = new Smooth(Math.max(2 * me.tick_ms, 60));
     this.self = new Person(me.id, 0, name);
     Object.assign(this.self, { x: me.x, y: me.y, dir: 0, face: 0, alpha: 1, said });
-    this.#smooth.put(SELF, me.x, me.y, now);
+    this.#own.clear();
+    this.#own.put(SELF, me.x, me.y, now);
   }
 
   add(e, now) {
@@ -78,8 +81,8 @@ export class People {
 
   /** Our own place, as we walk by ourselves: shown at once. */
   stand(x, y, dir, now) {
-    this.#smooth.drop(SELF);
-    this.#smooth.put(SELF, x, y, now);
+    this.#own.drop(SELF);
+    this.#own.put(SELF, x, y, now);
     if (dir !== undefined) this.self.dir = dir;
   }
 
@@ -87,14 +90,14 @@ export class People {
   led(x, y, now) {
     const was = this.self;
     if (Math.hypot(x - was.x, y - was.y) > STILL) was.dir = Math.atan2(y - was.y, x - was.x);
-    this.#smooth.put(SELF, x, y, now);
+    this.#own.put(SELF, x, y, now);
   }
 
   /** Everybody as they look at this moment. */
   step(now, dt, still) {
     if (!this.self) return;
     for (const person of this.all.values()) {
-      this.#one(person, person.id, now, dt, still);
+      this.#one(person, this.#smooth.get(person.id, now), now, dt, still);
       const to = person.going ? 0 : 1;
       const most = (dt * 1000) / FADE_MS;
       person.alpha += Math.min(Math.max(to - person.alpha, -most), most);
@@ -103,11 +106,10 @@ export class People {
         this.#smooth.drop(person.id);
       }
     }
-    this.#one(this.self, SELF, now, dt, still);
+    this.#one(this.self, this.#own.get(SELF, now), now, dt, still);
   }
 
-  #one(person, key, now, dt, still) {
-    const at = this.#smooth.get(key, now);
+  #one(person, at, now, dt, still) {
     const step = Math.hypot(at.x - person.x, at.y - person.y);
     person.moving = step > STILL * 0.2;
     person.stride = person.moving && !still ? person.stride + Math.min(step, 1) : 0;
