@@ -1,7 +1,7 @@
 /* tests/world/oracle_explain.c: what is explained to operators, against what each client knows.
- * After each tick, for some of the players and another one each: what is said to be seen is what the
- * client was told, and the reason agrees with the oracle's own places, scenes, pauses and waits.
- * May touch: tests/world_rig, world/interest/explain.
+ * After each tick, for some of the players and another one each: what is said to be seen is what
+ * the client was told, and the reason agrees with the oracle's own places, scenes, pauses and
+ * waits. May touch: tests/world_rig, world/interest/explain.
  */
 #include "tests/world/oracle.h"
 #include "world/interest/explain.h"
