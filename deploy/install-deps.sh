@@ -37,6 +37,7 @@ test|python3-msgpack|the wire format, for that client
 test|spin|checks the models of a cluster
 js|nodejs|runs JavaScript
 js|npm|fetches its one dependency
+js|openssl|makes certificates, for a test of TLS
 web|chromium|shows the pages, for their tests
 web|openssl|makes certificates, for the pages by TLS
 web|fonts-dejavu-core|their letters, on a machine without a screen

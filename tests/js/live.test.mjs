@@ -2,12 +2,16 @@
  * Run by `node --test tests/js`. May touch: proto/js, bin/aegis.
  */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test from "node:test";
 
 import { Client, CODE, readBody, writeBody } from "../../proto/js/aegis.js";
 import { TcpTransport } from "../../proto/js/tcp.js";
-import { Process, startPair, until } from "./pair.mjs";
+import { Process, startPair, until, version } from "./pair.mjs";
 
 const over = (address) => () => new TcpTransport(address);
 
@@ -39,6 +43,30 @@ test("two see each other move, talk and leave", async () => {
   } finally {
     await pair.gateway.end();
     await pair.world.end();
+  }
+});
+
+const NO_TLS = /lib(ssl|crypto) not built in/.test(version()) && "no TLS in this build";
+
+test("the same over TLS, for whom somebody vouches", { skip: NO_TLS }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "aegis-certs-"));
+  const script = new URL("../../deploy/dev-certs.sh", import.meta.url).pathname;
+  execFileSync("sh", [script, folder], { stdio: "ignore" });
+  const pair = await startPair([], [`-tls-cert=${folder}/cert.pem`, `-tls-key=${folder}/key.pem`]);
+  try {
+    const ca = readFileSync(`${folder}/ca.pem`);
+    const a = new Client({ connect: () => new TcpTransport(pair.address, { ca }), name: "ann" });
+    await a.login();
+    await a.enter();
+    assert.ok((await a.ping()) >= 0);
+    a.close();
+    const b = new Client({ connect: () => new TcpTransport(pair.address, {}), name: "ben" });
+    await assert.rejects(b.login(), (e) => e.code === CODE.unavailable);
+    b.close();
+  } finally {
+    await pair.gateway.end();
+    await pair.world.end();
+    rmSync(folder, { recursive: true });
   }
 });
 

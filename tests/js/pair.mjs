@@ -1,7 +1,7 @@
 /* tests/js/pair.mjs: a world and a gateway of a test's own, on ports that the kernel chooses.
  * May touch: bin/aegis (or AEGIS_BIN's). On trouble: a process that does not listen in 10 s is an error.
  */
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 
 const BIN = process.env.AEGIS_BIN ?? new URL("../../bin", import.meta.url).pathname;
@@ -40,10 +40,14 @@ export class Process {
   }
 }
 
-export async function startPair(worldFlags = []) {
+/** What the build says of itself. */
+export const version = () => execFileSync(`${BIN}/aegis`, ["-version"], { encoding: "utf8" });
+
+export async function startPair(worldFlags = [], gatewayFlags = []) {
   const world = new Process(["-role=world", "-listen=127.0.0.1:0", ...worldFlags]);
   const upstream = await world.address();
-  const gateway = new Process(["-role=gateway", "-listen=127.0.0.1:0", `-upstream=${upstream}`]);
+  const gateway = new Process(["-role=gateway", "-listen=127.0.0.1:0", `-upstream=${upstream}`,
+    ...gatewayFlags]);
   await gateway.address("link up"); // a login before is refused
   return { world, gateway, upstream, address: await gateway.address() };
 }

@@ -3,11 +3,16 @@
 May touch: proto/py, bin/aegis, loopback.
 """
 import asyncio
+import os
+import shutil
+import ssl
+import subprocess
+import tempfile
 import time
 import unittest
 
 from aegis_client import CODE, Client, RequestError, Tcp, blocking, read_body, write_body
-from pair import PATIENCE_S, Pair, until, version
+from pair import AEGIS, PATIENCE_S, ROOT, Pair, until, version
 
 AWAY = "127.0.0.1:9"  # nobody listens there
 
@@ -26,9 +31,9 @@ async def come(address, name, **more):
     return client
 
 
-async def play(case, address):
+async def play(case, address, **more):
     """Two see each other move, talk and leave."""
-    ann, ben = await come(address, "ann"), await come(address, "ben")
+    ann, ben = await come(address, "ann", **more), await come(address, "ben", **more)
     await until("each sees the other", lambda: len(ann.view.entities) == len(ben.view.entities) == 1)
     seen = ann.view.entities[ben.me.id]
     case.assertEqual((seen.name, seen.kind, seen.x), ("ben", 0, ben.me.x))
@@ -48,7 +53,7 @@ async def play(case, address):
     await ben.leave()
     case.assertIsNone(ben.me)
     await until("he is gone", lambda: not ann.view.entities)
-    again = Client(address, "ann")
+    again = Client(address, "ann", **more)
     with case.assertRaises(RequestError) as refused:
         await again.login()
     case.assertEqual(refused.exception.code, CODE.name_in_use)
@@ -58,13 +63,54 @@ async def play(case, address):
 
 
 class Played(unittest.IsolatedAsyncioTestCase):
+    def needs(self, *parts):
+        for part in parts:
+            if f"{part} not built in" in version():
+                self.skipTest(f"no {part} in this build")
+
+    async def test_two_see_each_other_move_talk_and_leave_over_tls_and_websocket_over_tls(self):
+        self.needs("libssl", "wslay", "http-parser", "libcrypto")
+        if not shutil.which("openssl"):
+            self.skipTest("no openssl to make certificates with")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["sh", "deploy/dev-certs.sh", folder], cwd=ROOT, check=True,
+                           capture_output=True)
+            flags = [f"-tls-cert={folder}/cert.pem", f"-tls-key={folder}/key.pem"]
+            trust = ssl.create_default_context(cafile=f"{folder}/ca.pem")
+            with Pair("-resume-window=0", web=True, gateway=flags) as pair:
+                await play(self, f"tls://{pair.address}", tls=trust)
+                await play(self, f"wss://{pair.first.address('websocket on')}/ws", tls=trust)
+                with self.assertRaises(RequestError) as refused:  # whom nobody vouches for
+                    await Client(f"tls://{pair.address}", "ann").login()
+                self.assertIn("certificate", str(refused.exception))
+
+    async def test_a_token_says_who_somebody_is_and_takes_over(self):
+        self.needs("libjwt", "libcrypto")
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write("k HS256 text:0123456789abcdef0123456789abcdef\n")
+            file.flush()
+
+            def token(name):
+                return subprocess.run(
+                    [os.path.join(os.path.dirname(AEGIS), "bot"), "-mode=token", f"-auth-key={file.name}",
+                     f"-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+            with Pair(f"-auth-key={file.name}") as pair:
+                for wrong in (None, "x", token("ben")):
+                    with self.assertRaises(RequestError) as refused:
+                        await Client(pair.address, "ann", token=wrong).login()
+                    self.assertEqual(refused.exception.code, CODE.auth_failed)
+                older = await come(pair.address, "ann", token=token("ann"))
+                ended = heard(older, "ended")
+                newer = await come(pair.address, "ann", token=lambda: token("ann"))
+                self.assertEqual((await ended)[0].code, CODE.name_in_use)
+                await newer.close()
+
     async def test_two_see_each_other_move_talk_and_leave_over_tcp(self):
         with Pair("-resume-window=0") as pair:
             await play(self, pair.address)
 
     async def test_two_see_each_other_move_talk_and_leave_over_websocket(self):
-        if any(f"{part} not built in" in version() for part in ("wslay", "http-parser", "libcrypto")):
-            self.skipTest("no WebSocket in this build")
+        self.needs("wslay", "http-parser", "libcrypto")
         with Pair("-resume-window=0", web=True) as pair:
             await play(self, f"ws://{pair.first.address('websocket on')}/ws")
 
