@@ -62,7 +62,12 @@ void certs_renew(const struct certs *c, const char *name, bool expired)
                                (const unsigned char *)name, -1, -1, 0);
     X509_set_issuer_name(cert, X509_get_subject_name(cert));
     extend(cert, NID_basic_constraints, "critical,CA:TRUE");
-    extend(cert, NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1,IP:::1");
+    char names[128] = "DNS:localhost,IP:127.0.0.1,IP:::1";
+    if (c->address[0] != '\0') {
+        const size_t n = strlen(names);
+        snprintf(names + n, sizeof(names) - n, ",IP:%s", c->address);
+    }
+    extend(cert, NID_subject_alt_name, names);
     cr_assert_gt(X509_sign(cert, key, EVP_sha256()), 0);
     write_pem(c->cert, cert, NULL, false);
     write_pem(c->key, NULL, key, false);
@@ -72,8 +77,14 @@ void certs_renew(const struct certs *c, const char *name, bool expired)
 
 void certs_make(struct certs *c, const char *name)
 {
+    certs_make_at(c, name, "");
+}
+
+void certs_make_at(struct certs *c, const char *name, const char *address)
+{
     const char *tmp = getenv("TMPDIR");
 
+    snprintf(c->address, sizeof(c->address), "%.*s", (int)strcspn(address, ":"), address);
     snprintf(c->dir, sizeof(c->dir), "%.200s/aegis-certs-XXXXXX", tmp ? tmp : "/tmp");
     cr_assert_not_null(mkdtemp(c->dir));
     snprintf(c->cert, sizeof(c->cert), "%.240s/cert.pem", c->dir);

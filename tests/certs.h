@@ -12,10 +12,13 @@
 struct certs {
     char dir[CERTS_PATH];
     char cert[CERTS_PATH], key[CERTS_PATH];
+    char address[64]; /* that it is good for beside those; "": none */
 };
 
 /* A folder with a certificate of this name, and its key. */
 void certs_make(struct certs *c, const char *name);
+/* The same for one more address, "127.1.2.3:0" as well. */
+void certs_make_at(struct certs *c, const char *name, const char *address);
 /* Another of this name in the same files; `expired`: since yesterday. */
 void certs_renew(const struct certs *c, const char *name, bool expired);
 /* The key behind a passphrase. */

@@ -86,6 +86,15 @@ check "idle: over WebSocket" bench 0 idle -n 500 -runs 1 -json -only aegis-ws
 says "^bench: aegis-ws: built without" ||
     check "idle: has a row for aegis-ws" row idle aegis-ws bytes_per_client
 
+for program in aegis-tls aegis-wss; do
+    check "fanout: $program" bench 0 fanout -n 70 -ticks 3 -runs 1 -json -only $program
+    says "^bench: $program: built without" ||
+        check "fanout: has a row for $program" row fanout $program us_per_frame
+    check "idle: $program" bench 0 idle -n 100 -runs 1 -json -only $program
+    says "^bench: $program: built without" ||
+        check "idle: has a row for $program" row idle $program bytes_per_client
+done
+
 for bench in tiers crowd; do
     check "$bench: does well" bench 0 $bench -n 60 -ticks 20 -runs 1 -json
     for mode in plain-30 plain-240 tiers refresh-20 max-50 bytes-1200; do

@@ -144,6 +144,7 @@ done
 single check-includes sh tests/lint/check-includes.sh
 single docs sh tests/lint/docs.sh check "$bin"
 script contract sh tests/e2e/run_contract.sh "$bin" "$build/contract"
+script tls sh tests/e2e/run_tls.sh "$bin" "$build/tls"
 script client-py sh tests/run-py.sh
 script ops sh tests/run-py.sh tests/ops/ops.py
 script trace sh tests/run-py.sh tests/ops/trace.py

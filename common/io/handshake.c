@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -15,6 +17,7 @@
 #include <unistd.h>
 
 #define HANDSHAKE_TEXT 160
+#define LATE_NS        (10 * CLOCK_NS_PER_MS) /* between two looks at who is late, at least */
 #define HANDSHAKE_TYPE 22 /* the first byte of a record that holds one: RFC 8446, 5.1 */
 
 struct handshake {
@@ -23,7 +26,8 @@ struct handshake {
     TAILQ_ENTRY(handshake) by_age, in_queue;
     void *owner, *what;
     struct ssl_st *seal; /* NULL: nothing has come yet */
-    struct mono since;
+    struct mono since;   /* its beginning; later by as long as it waited for us */
+    struct mono ready;   /* where queued: since when */
     int fd;
     bool queued;
 };
@@ -89,6 +93,7 @@ static void queue_up(struct handshake *s)
     if (s->queued)
         return;
     s->queued = true;
+    s->ready = loop_now(h->loop);
     TAILQ_INSERT_TAIL(&h->queue, s, in_queue);
     if (!loop_timer_armed(h->work))
         loop_timer_arm(h->work, rest_ns > 0 ? rest_ns : 0);
@@ -167,30 +172,35 @@ static void on_work(void *arg)
         struct handshake *s = TAILQ_FIRST(&h->queue);
         TAILQ_REMOVE(&h->queue, s, in_queue);
         s->queued = false;
+        s->since = clock_add(s->since, clock_since(loop_now(h->loop), s->ready));
         step(s);
         spent_ns = clock_since(clock_mono(), start);
     }
     if (slice_ns == 0 || spent_ns < slice_ns)
         return;
-    h->rest = clock_add(start, 2 * spent_ns);
+    /* A slice that took much longer was one in which others had the processor. */
+    const int64_t rest_ns = spent_ns < 2 * slice_ns ? spent_ns : 2 * slice_ns;
+    h->rest = clock_add(start, spent_ns + rest_ns);
     if (!TAILQ_EMPTY(&h->queue))
-        loop_timer_arm(h->work, spent_ns);
+        loop_timer_arm(h->work, rest_ns);
 }
 
 static void on_late(void *arg)
 {
     struct handshakes *h = arg;
-    const int64_t timeout_ns = h->config.timeout_ns;
-    struct handshake *s;
+    int64_t next_ns = h->config.timeout_ns;
+    struct handshake *s = TAILQ_FIRST(&h->all), *after;
 
-    while ((s = TAILQ_FIRST(&h->all))) {
-        const int64_t left_ns = timeout_ns - clock_since(loop_now(h->loop), s->since);
-        if (left_ns > 0) {
-            loop_timer_arm(h->late, left_ns);
-            return;
-        }
-        fail(s, TLS_FAULT_LATE);
+    for (; s && !h->ended; s = after) {
+        const int64_t left_ns = h->config.timeout_ns - clock_since(loop_now(h->loop), s->since);
+        after = TAILQ_NEXT(s, by_age);
+        if (left_ns <= 0 && !s->queued)
+            fail(s, TLS_FAULT_LATE);
+        else if (left_ns > 0 && left_ns < next_ns)
+            next_ns = left_ns;
     }
+    if (!TAILQ_EMPTY(&h->all)) /* nor ended by any of them */
+        loop_timer_arm(h->late, next_ns > LATE_NS ? next_ns : LATE_NS);
 }
 
 /* --- life ---------------------------------------------------------------------------------------
@@ -303,6 +313,8 @@ int handshakes_take(struct handshakes *h, int fd, const char *host, void *owner,
     s->what = what;
     s->fd = fd;
     s->since = loop_now(h->loop);
+    /* Refused by sockets that are not TCP. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     TAILQ_INSERT_TAIL(&h->all, s, by_age);
     h->pending++;
     event_assign(&s->event, loop_base(h->loop), fd, EV_READ, on_peer, s);

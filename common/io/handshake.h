@@ -27,7 +27,8 @@ struct handshake;
 struct handshake_ops {
     /* The seal stands; the callee takes `fd` and `seal`. */
     void (*done)(void *owner, void *what, int fd, struct ssl_st *seal);
-    /* It does not, and the connection is closed. `text`: more for a person. */
+    /* It does not, and the connection is closed. `text`: more for a person. Neither call may
+     * cancel another handshake, but may end them all. */
     void (*failed)(void *owner, void *what, enum tls_fault fault, const char *text);
 };
 
@@ -36,7 +37,7 @@ struct handshakes_config {
     bool client;               /* we begin; else the peer does */
     uint32_t most;             /* at once, of all that share `pending`; 0: no limit */
     _Atomic uint32_t *pending; /* NULL: shared with nobody */
-    int64_t timeout_ns;        /* 0: off */
+    int64_t timeout_ns;        /* of waiting for the peer, all in all; 0: off */
     int64_t slice_ns;          /* of a turn, for all of them; 0: what is there is done */
     const struct handshake_ops *ops;
 };

@@ -88,7 +88,8 @@ static size_t expected(const struct fan *f, uint32_t i, uint8_t out[PIECE_MAX])
     }
     if (f->rival != &rival_nats) {
         move_frame(out, i);
-        if (f->rival == &rival_aegis_ws) /* a head as long as a frame's */
+        if (f->rival == &rival_aegis_ws ||
+            f->rival == &rival_aegis_wss) /* a head as long as a frame's */
             memcpy(out, ws_head, FRAME_HEAD);
         return RIVAL_FRAME;
     }
@@ -251,9 +252,9 @@ static double fanout_close(void *arg, unsigned slot)
 
 int bench_fanout(const struct gate_args *a)
 {
-    static const struct rival *const rivals[] = {&rival_fanout_link,  &rival_aegis,
-                                                 &rival_aegis_ws,     &rival_other,
-                                                 &rival_fanout_alone, &rival_nats};
+    static const struct rival *const rivals[] = {
+        &rival_fanout_link, &rival_aegis, &rival_aegis_ws,     &rival_aegis_tls,
+        &rival_aegis_wss,   &rival_other, &rival_fanout_alone, &rival_nats};
     struct tally rows[ARRAY_LEN(rivals)];
     struct fanout all = {.args = a, .n = a->n ? (uint32_t)a->n : CLIENTS};
     const struct gate_job job = {"fanout",           &all,  fanout_open, fanout_slice, fanout_close,

@@ -53,9 +53,9 @@ static double idle_close(void *arg, unsigned slot)
 
 int bench_idle(const struct gate_args *a)
 {
-    static const struct rival *const rivals[] = {&rival_idle_bare, &rival_aegis, &rival_aegis_ping,
-                                                 &rival_aegis_ws,  &rival_other, &rival_haproxy,
-                                                 &rival_nginx,     &rival_nats};
+    static const struct rival *const rivals[] = {
+        &rival_idle_bare, &rival_aegis, &rival_aegis_ping, &rival_aegis_ws, &rival_aegis_tls,
+        &rival_aegis_wss, &rival_other, &rival_haproxy,    &rival_nginx,    &rival_nats};
     struct tally rows[ARRAY_LEN(rivals)];
     struct idle idle = {.args = a, .n = a->n ? (uint32_t)a->n : CLIENTS};
     const struct gate_job job = {.bench = "idle",

@@ -4,12 +4,14 @@
 #include "tests/bench/crowd.h"
 
 #include "common/clock.h"
+#include "common/io/tls.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -18,7 +20,7 @@
 
 #define GROUP       64    /* clients that connect together */
 #define PATIENCE_MS 10000 /* for a group to be greeted */
-#define READ_BYTES  65536
+#define READ_BYTES  TLS_READ_MIN
 
 struct crowd_group {
     uint32_t from, n, greeted;
@@ -67,10 +69,24 @@ static void greet(struct crowd *c, uint32_t i, struct span bytes)
     g->greeted += g->done[k];
 }
 
+/* As recv. */
+static ssize_t receive(struct crowd *c, uint32_t i)
+{
+    enum tls_state state;
+
+    if (!c->seal)
+        return recv(c->fd[i], c->scratch, READ_BYTES, 0);
+    const size_t n = tls_read(c->seal[i], c->scratch, READ_BYTES, &state);
+    if (n > 0 || state == TLS_ENDED)
+        return (ssize_t)n;
+    errno = state == TLS_BROKEN ? ECONNRESET : EAGAIN;
+    return -1;
+}
+
 static void readable(void *arg, uint32_t i, uint32_t events)
 {
     struct crowd *c = arg;
-    ssize_t n = recv(c->fd[i], c->scratch, READ_BYTES, 0);
+    ssize_t n = receive(c, i);
     (void)events;
 
     if (n < 0 && errno == EAGAIN)
@@ -105,9 +121,13 @@ void crowd_fini(struct crowd *c)
     const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 
     for (uint32_t i = 0; i < c->n; i++) {
+        if (c->seal)
+            tls_seal_free(c->seal[i]);
         setsockopt(c->fd[i], SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
         close(c->fd[i]);
     }
+    tls_destroy(c->tls);
+    free(c->seal);
     free(c->fd);
     free(c->bytes);
     free(c->scratch);
@@ -121,10 +141,40 @@ void crowd_reset(struct crowd *c)
 
 void crowd_send(struct crowd *c, uint32_t i, struct span bytes)
 {
-    ssize_t n = send(c->fd[i], bytes.p, bytes.n, MSG_NOSIGNAL);
+    const struct iovec all = {(void *)(uintptr_t)bytes.p, bytes.n};
+    ssize_t n =
+        c->seal ? tls_send(c->seal[i], &all, 1) : send(c->fd[i], bytes.p, bytes.n, MSG_NOSIGNAL);
 
     if (n != (ssize_t)bytes.n)
         pump_fail("client %u cannot send: %s", i, n < 0 ? strerror(errno) : "no room");
+}
+
+void crowd_secure(struct crowd *c)
+{
+    struct tls_why why;
+
+    c->seal = calloc(c->cap, sizeof(struct ssl_st *));
+    if (!c->seal || tls_client_create("", true, &c->tls, &why) != 0)
+        pump_fail("no TLS for a crowd");
+}
+
+/* Shake hands, one after the other: the gateway is another process. */
+static bool secure(struct crowd *c, uint32_t i)
+{
+    const struct mono end = clock_add(clock_mono(), PATIENCE_MS * CLOCK_NS_PER_MS);
+    enum tls_fault fault;
+    enum tls_step step;
+
+    c->seal[i] = tls_seal(c->tls, c->fd[i], NULL, clock_mono());
+    if (!c->seal[i])
+        return false;
+    while ((step = tls_shake(c->seal[i], &fault)) != TLS_STEP_DONE) {
+        struct pollfd wait = {c->fd[i], step == TLS_STEP_OUT ? POLLOUT : POLLIN, 0};
+        if (step == TLS_STEP_FAILED || clock_since(end, clock_mono()) <= 0)
+            return false;
+        poll(&wait, 1, 100);
+    }
+    return true;
 }
 
 static bool connect_group(struct crowd *c, const char *addr, struct crowd_group *g,
@@ -140,6 +190,8 @@ static bool connect_group(struct crowd *c, const char *addr, struct crowd_group 
         if (c->fd[i] < 0)
             return false;
         c->n++;
+        if (c->seal && !secure(c, i))
+            return false;
         pump_add(c->pump, c->fd[i], c->kind, i, EPOLLIN);
         size_t n = hello(g->arg, i, out);
         if (n > 0)

@@ -17,14 +17,19 @@ typedef bool crowd_greeted_fn(void *arg, uint32_t i, struct span got);
 /* What client `i` read, once it was greeted. */
 typedef void crowd_data_fn(void *arg, uint32_t i, struct span bytes);
 
+struct tls;
+struct ssl_st;
+
 struct crowd {
     struct pump *pump;
     uint32_t kind; /* of the pump */
     uint32_t n, cap;
-    int *fd;          /* [cap] */
-    uint64_t *bytes;  /* [cap] read since they were greeted */
-    uint64_t total;   /* the sum of them */
-    uint8_t *scratch; /* what one read brings */
+    int *fd;              /* [cap] */
+    struct tls *tls;      /* NULL: plain */
+    struct ssl_st **seal; /* [cap]; NULL: plain */
+    uint64_t *bytes;      /* [cap] read since they were greeted */
+    uint64_t total;       /* the sum of them */
+    uint8_t *scratch;     /* what one read brings */
     crowd_data_fn *data;
     void *arg;
     struct crowd_group *group; /* those that connect just now */
@@ -33,6 +38,8 @@ struct crowd {
 /* `cap`: clients at most. `data` may be NULL: bytes are counted alone. */
 void crowd_init(struct crowd *c, struct pump *pump, uint32_t kind, uint32_t cap,
                 crowd_data_fn *data, void *arg);
+/* All speak TLS, to whoever is there. Before the first connects. */
+void crowd_secure(struct crowd *c);
 /* Close all, by reset: nothing waits in the kernel afterwards. */
 void crowd_fini(struct crowd *c);
 

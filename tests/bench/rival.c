@@ -7,6 +7,7 @@
 #include "common/parts.h"
 #include "proto/frame.h"
 #include "proto/message.h"
+#include "tests/bench/rival_cert.h"
 #include "tests/bench/rival_conf.h"
 #include "tests/ws_bytes.h"
 
@@ -176,6 +177,7 @@ static bool is_subscribed(void *arg, uint32_t i, struct span got)
 
 #define FLAG_MAX   16
 #define FLAG_BYTES 512
+#define WS_FLAG    "-ws-listen=127.0.0.1:0"
 /* Clients that the gateway would let in: so many that its tables are mapped, and take memory only
  * where clients are; and some beyond ours. */
 #define CLIENTS 100000
@@ -202,8 +204,8 @@ static bool await_link(struct rig *r)
     return true;
 }
 
-/* With one more flag, NULL: none; its address stands behind these words. */
-static bool start_aegis_with(struct rig *r, const char *flag_more, const char *words)
+/* With up to three more flags, NULL: none; its address stands behind these words. */
+static bool start_aegis_with(struct rig *r, const char *const flags[3], const char *words)
 {
     char upstream[128], clients[64], more[FLAG_BYTES];
     const char *argv[9 + FLAG_MAX + 1] = {
@@ -216,8 +218,8 @@ static bool start_aegis_with(struct rig *r, const char *flag_more, const char *w
     snprintf(clients, sizeof(clients), "-max-clients=%u", cap);
     snprintf(more, sizeof(more), "%s", r->args->flags);
     char *rest = more;
-    if (flag_more)
-        argv[n++] = flag_more;
+    for (size_t i = 0; i < 3 && flags[i]; i++)
+        argv[n++] = flags[i];
     for (const char *flag; n < 9 + FLAG_MAX && (flag = strsep(&rest, " "));) {
         if (flag[0] != '\0')
             argv[n++] = flag;
@@ -228,12 +230,34 @@ static bool start_aegis_with(struct rig *r, const char *flag_more, const char *w
 
 static bool start_aegis(struct rig *r)
 {
-    return start_aegis_with(r, NULL, "listening on ");
+    return start_aegis_with(r, (const char *const[3]){NULL}, "listening on ");
 }
 
 static bool start_aegis_ws(struct rig *r)
 {
-    return start_aegis_with(r, "-ws-listen=127.0.0.1:0", "websocket on ");
+    return start_aegis_with(r, (const char *const[3]){WS_FLAG}, "websocket on ");
+}
+
+static bool start_aegis_secure(struct rig *r, const char *flag, const char *words)
+{
+    const struct rival_cert *c = rival_cert_get();
+    char cert[RIVAL_CERT_PATH + 16], key[RIVAL_CERT_PATH + 16];
+
+    if (!c)
+        return false;
+    snprintf(cert, sizeof(cert), "-tls-cert=%s", c->cert);
+    snprintf(key, sizeof(key), "-tls-key=%s", c->key);
+    return start_aegis_with(r, (const char *const[3]){cert, key, flag}, words);
+}
+
+static bool start_aegis_tls(struct rig *r)
+{
+    return start_aegis_secure(r, NULL, "listening on ");
+}
+
+static bool start_aegis_wss(struct rig *r)
+{
+    return start_aegis_secure(r, WS_FLAG, "websocket on ");
 }
 
 /* NAME [UPSTREAM] CLIENTS [BYTES], as each limit program has it. */
@@ -272,6 +296,7 @@ static bool start_nginx(struct rig *r)
 
 #define BESIDE    "./"
 #define NOT_BUILT "not built: make bin/bench builds it"
+#define NO_TLS    "built without what it needs, or no openssl here"
 
 const struct rival rival_aegis = {"aegis",     "./aegis", NOT_BUILT, UPSTREAM_WORLD,
                                   start_aegis, say_login, is_login};
@@ -280,6 +305,10 @@ const struct rival rival_aegis_ping = {"aegis-no-login", "./aegis", NOT_BUILT, U
 const struct rival rival_aegis_ws = {"aegis-ws",     "./aegis",      "built without WebSocket",
                                      UPSTREAM_WORLD, start_aegis_ws, say_ws_login,
                                      is_ws_login};
+const struct rival rival_aegis_tls = {"aegis-tls",     "./aegis", NO_TLS,  UPSTREAM_WORLD,
+                                      start_aegis_tls, say_login, is_login};
+const struct rival rival_aegis_wss = {"aegis-wss",     "./aegis",    NO_TLS,     UPSTREAM_WORLD,
+                                      start_aegis_wss, say_ws_login, is_ws_login};
 const struct rival rival_other = {"other",     NULL,      "not there", UPSTREAM_WORLD,
                                   start_aegis, say_login, is_login};
 const struct rival rival_fanout_alone = {
@@ -298,6 +327,12 @@ const struct rival rival_nginx = {"nginx",     "nginx",     "not installed", UPS
 const struct rival rival_nats = {"nats-server", "nats-server", "not installed", UPSTREAM_SINK,
                                  start_nats,    say_subscribe, is_subscribed};
 
+/* Its clients speak TLS. */
+static bool rival_secure(const struct rival *rival)
+{
+    return rival == &rival_aegis_tls || rival == &rival_aegis_wss;
+}
+
 bool rival_foreign(const struct rival *rival)
 {
     return rival->program && strncmp(rival->program, BESIDE, strlen(BESIDE)) != 0;
@@ -309,9 +344,11 @@ bool rival_find(const struct rival *rival, const struct gate_args *a, char *path
     const char *program = rival->program ? rival->program : a->other;
 
 #ifndef PARTS_WEBSOCKET
-    if (rival == &rival_aegis_ws)
+    if (rival == &rival_aegis_ws || rival == &rival_aegis_wss)
         return false;
 #endif
+    if (rival_secure(rival) && !rival_cert_get())
+        return false;
 
     if (rival_foreign(rival) || !rival->program)
         return child_find(program, path, cap);
@@ -332,6 +369,8 @@ static bool rig_begin(struct rig *r, const struct rival *rival, const struct gat
     upstream_init(&r->up, &r->pump, rival->upstream, RIG_LISTENER, RIG_UPSTREAM,
                   clients + SPARE_LINKS, clients);
     crowd_init(&r->crowd, &r->pump, RIG_CROWD, clients, data, arg);
+    if (rival_secure(rival))
+        crowd_secure(&r->crowd);
     return rival->start(r);
 }
 

@@ -40,6 +40,8 @@ struct rival {
 extern const struct rival rival_aegis;      /* clients log in */
 extern const struct rival rival_aegis_ping; /* clients have only pinged */
 extern const struct rival rival_aegis_ws;   /* clients log in over WebSocket */
+extern const struct rival rival_aegis_tls;  /* clients log in under TLS */
+extern const struct rival rival_aegis_wss;  /* clients log in over WebSocket under TLS */
 extern const struct rival rival_other;      /* the program of -other */
 extern const struct rival rival_fanout_alone, rival_fanout_link, rival_forward_mux, rival_idle_bare;
 extern const struct rival rival_haproxy, rival_nginx, rival_nats;
