@@ -300,6 +300,24 @@ Test(auth, who_takes_over_finds_the_place_where_the_other_stood)
     TEST_NO_LEAKS();
 }
 
+Test(auth, who_is_on_the_way_to_another_world_is_not_taken_over)
+{
+    struct porter p;
+    struct rig *r = plain(&p);
+    uint32_t old = join(r, "alpha"), s = rig_open(r, 0);
+    struct session_ref who;
+    cr_assert(sessions_by_name(&r->world->sessions, span_text("alpha"), &who));
+    r->world->sessions.list[who.slot].hold = SESSION_HANDED;
+    const struct message *m = rig_refused(r, s, send(r, s, "alpha"), PE_UNAVAILABLE);
+    cr_expect(span_equal(m->error_notify.error,
+                         span_text("the session goes to another world: try again")));
+    cr_assert_not(r->sessions[old].closed);
+    r->world->sessions.list[who.slot].hold = SESSION_FREE;
+    cr_assert_eq(rig_answer(r, s, send(r, s, "alpha"))->cmd, (uint32_t)CMD_LOGIN_RESP);
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 /* --- the line --------------------------------------------------------------------------------- */
 
 #define CHECKS 5

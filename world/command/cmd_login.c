@@ -101,10 +101,14 @@ static int free_name(struct world *w, struct session *s, struct span name, struc
         return PE_NAME_IN_USE;
     if (!sessions_by_name(&w->sessions, name, &other))
         return 0;
+    o = &w->sessions.list[other.slot];
+    if (o->hold == SESSION_HANDED) {
+        w->reason = "the session goes to another world: try again";
+        return PE_UNAVAILABLE;
+    }
     err = take_id(w, s, now);
     if (err != 0)
         return err;
-    o = &w->sessions.list[other.slot];
     if (o->state == SESSION_WAITING) {
         w->metrics.waits_afresh++;
     } else {
