@@ -13,8 +13,8 @@ folder=$2
 
 # Debian keeps each version in a folder of its own.
 bin=
-for candidate in /usr/lib/postgresql/*/bin $(dirname "$(command -v initdb || echo /none)"); do
-    [ -x "$candidate/initdb" ] && bin=$candidate
+for candidate in $(dirname "$(command -v initdb || echo /none)") /usr/lib/postgresql/*/bin; do
+    [ -x "$candidate/initdb" ] && [ -x "$candidate/postgres" ] && bin=$candidate
 done
 [ -n "$bin" ] || { echo "pg.sh: PostgreSQL is not installed" >&2; exit 77; }
 
