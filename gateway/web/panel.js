@@ -170,7 +170,7 @@ export function gauge({ me, name, view, people, latency, radius }) {
   show("place", `${people.self.x.toFixed(1)}, ${people.self.y.toFixed(1)}`);
   show("sight", `${count(players, "player", "players")}, ${count(npcs, "NPC", "NPCs")}${hidden}`);
   show("latency", Number.isFinite(latency) ? `${latency < 10 ? latency.toFixed(1) : Math.round(latency)} ms` : "…");
-  show("tick", `${view.tick.toLocaleString("en")} · every ${me.tick_ms} ms`);
+  show("tick", `${view.tick.toLocaleString("en")} · ${me.tick_ms} ms`);
   drawRadar(byId("radar"), { people, radius });
 }
 

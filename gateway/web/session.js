@@ -6,7 +6,7 @@ import { Client, WebSocketTransport } from "./aegis.js";
 
 const PING_MS = 2000;
 const SILENT_MS = 3000; // after which the client asks whether the line lives
-const PATIENCE_MS = 5000; // that it waits for an answer, and for a connection
+const PATIENCE_MS = 7000; // that it waits for an answer, and for a connection
 const LATENCIES = 5; // the median of so many is shown
 
 export function socketUrl(place = location) {

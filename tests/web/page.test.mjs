@@ -70,7 +70,7 @@ for (const [where, size, short] of SIZES) {
         while ((await ann.page.evaluate(() => aegis.mode)) === "led") {
           const { self } = await ann.page.evaluate(() => ({ self: aegis.client.self }));
           way.push(self);
-          if (way.length === 25) await ann.shot(`house-${short}`);
+          if (way.length === 6) await ann.shot(`house-${short}`);
           await ann.page.waitForTimeout(20);
         }
         const end = await ann.page.evaluate(() => ({ x: aegis.client.self.x, y: aegis.client.self.y }));
