@@ -149,7 +149,7 @@ uint32_t paces_held(const struct paces *p, uint32_t slot)
     return p->list[slot].held;
 }
 
-bool paces_take(struct paces *p, uint32_t slot, uint32_t bucket, uint32_t now_ms)
+bool paces_has(struct paces *p, uint32_t slot, uint32_t bucket, uint32_t now_ms)
 {
     const struct pace_rate *rate = &p->rates[bucket];
     uint64_t *level = &p->list[slot].buckets[bucket].level;
@@ -165,9 +165,17 @@ bool paces_take(struct paces *p, uint32_t slot, uint32_t bucket, uint32_t now_ms
     }
     if (*level > full)
         *level = full;
-    if (*level < rate->per_ms)
+    return *level >= rate->per_ms;
+}
+
+bool paces_take(struct paces *p, uint32_t slot, uint32_t bucket, uint32_t now_ms)
+{
+    const struct pace_rate *rate = &p->rates[bucket];
+
+    if (!paces_has(p, slot, bucket, now_ms))
         return false;
-    *level -= rate->per_ms;
+    if (rate->tokens != 0)
+        p->list[slot].buckets[bucket].level -= rate->per_ms;
     return true;
 }
 

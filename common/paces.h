@@ -55,6 +55,8 @@ uint32_t paces_get(struct paces *p, struct span key, uint32_t now_ms);
 uint32_t paces_hold(struct paces *p, uint32_t slot);
 uint32_t paces_release(struct paces *p, uint32_t slot, uint32_t now_ms);
 uint32_t paces_held(const struct paces *p, uint32_t slot);
+/* Is there a token in this bucket? */
+bool paces_has(struct paces *p, uint32_t slot, uint32_t bucket, uint32_t now_ms);
 /* A token of this bucket, if there is one. */
 bool paces_take(struct paces *p, uint32_t slot, uint32_t bucket, uint32_t now_ms);
 /* Forget who is due; some at a time. */

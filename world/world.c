@@ -108,6 +108,23 @@ static void job_ids(struct world *w, struct mono now)
     id_pool_wake(&w->ids, now);
 }
 
+static void job_names(struct world *w, struct mono now)
+{
+    paces_step(&w->names, (uint32_t)(now.ns / CLOCK_NS_PER_MS));
+}
+
+/* Who logs in how often. */
+static int names_init(struct world *w)
+{
+    const uint32_t rate = (uint32_t)w->config.login_rate_name;
+    const struct pace_rate rates[PACES_BUCKETS] = {{rate, 60000, rate}};
+
+    if (rate == 0)
+        return 0;
+    schedule_add(&w->schedule, "names", WORLD_GAUGES_EVERY, job_names);
+    return paces_init(&w->names, WORLD_NAMES_PACED, w->config.seed, rates);
+}
+
 static void job_gauges(struct world *w, struct mono now)
 {
     (void)now;
@@ -218,6 +235,8 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
     if (err == 0)
         err = rooms_init(w, &soft);
     if (err == 0)
+        err = names_init(w);
+    if (err == 0)
         err = npcs_create(w, why, why_cap);
     if (err == 0 && ops->cluster.ops)
         err = realm_create(w, &ops->cluster, why, why_cap);
@@ -256,6 +275,7 @@ void world_destroy(struct world *w)
     sight_fini(&w->sight);
     backlog_fini(&w->backlog);
     characters_fini(&w->characters);
+    paces_fini(&w->names);
     sessions_fini(&w->sessions);
     id_pool_fini(&w->ids);
     for (uint32_t i = 0; i < SCENES_MAX; i++)
@@ -305,6 +325,8 @@ void world_gauges(struct world *w)
         m->worst_wait = w->sight.soft->worst_wait;
     }
     m->logins_waiting = w->characters.turn.count;
+    m->names_paced = w->names.n;
+    m->names_forgotten = w->names.forgotten;
     m->loads_open = w->characters.asked.count;
     m->saves_left = w->characters.left_count;
     m->requests_held = w->backlog.bodies;

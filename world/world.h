@@ -7,6 +7,7 @@
 
 #include "common/arena.h"
 #include "common/hist.h"
+#include "common/paces.h"
 #include "common/rng.h"
 #include "proto/aoi_move.h"
 #include "proto/message.h"
@@ -32,6 +33,7 @@
 
 /* Ids beyond -max-entities that may be resting at one time. */
 #define WORLD_IDS_RESTING  (1u << 20)
+#define WORLD_NAMES_PACED  65536      /* names that -login-rate-name knows at once */
 #define WORLD_ENTITIES_MAX (1u << 20) /* what -max-entities 0 means */
 
 struct world_config {
@@ -66,10 +68,12 @@ struct world_config {
     double bounds[4];          /* x0, y0, x1, y1 units */
     const char *scene;         /* where one enters who names none; NULL or "": the open ground */
     uint64_t seed;
-    int64_t save_every_ns; /* 0: only when they leave */
-    uint64_t login_rate;   /* a second; 0: off */
-    int64_t login_wait_ns; /* 0: no limit */
-    uint64_t auth_checks;  /* tokens checked in a tick; 0: no limit */
+    int64_t save_every_ns;    /* 0: only when they leave */
+    uint64_t login_rate;      /* a second; 0: off */
+    uint64_t login_rate_name; /* a minute, of one name; 0: off */
+    uint64_t fanout_bytes;    /* a second, of one session, times receivers; 0: off */
+    int64_t login_wait_ns;    /* 0: no limit */
+    uint64_t auth_checks;     /* tokens checked in a tick; 0: no limit */
 };
 
 /* What the core has, and asks, from outside. */
@@ -149,6 +153,7 @@ struct world {
     struct characters characters;
     struct backlog backlog; /* requests of sessions that are held */
     struct mono login_due;  /* see world/command/admit */
+    struct paces names;     /* the same, of each name; all zero: off */
     uint64_t auth_checked;  /* tokens since the last tick began */
     const char *reason;     /* why the request at hand is refused, where its code says too little */
     struct world_route *routes; /* [entities.cap] of who is a viewer */

@@ -36,6 +36,7 @@
 #define REQUESTS_MAX     1000000000
 #define VIEWER_BYTES_MAX (1ULL << 24)
 #define LOGINS_MAX       1e6 /* a second */
+#define FANOUT_MIN       1024
 #define LEEWAY_MAX_S     600
 #define QUEUE_MAX        (1ULL << 34)
 #define MAP_RATE_MAX     60
@@ -170,6 +171,10 @@ const struct opt world_opts_table[] = {
     {.name = "session-requests", .type = OPT_UINT, .offset = CORE(session_requests),
      .def = "1024", .unit = "", .min = 1, .max = REQUESTS_MAX, .zero_off = true,
      .help = "requests of a session in one tick; more are refused with 12"},
+    {.name = "fanout-bytes", .type = OPT_BYTES, .offset = CORE(fanout_bytes), .def = "4MiB",
+     .unit = "bytes", .min = FANOUT_MIN, .max = QUEUE_MAX, .zero_off = true,
+     .help = "bytes a second, times those who are told, that one session may have the world tell by "
+             "saying, coming and going; past a second of it 12"},
     {.name = "store", .type = OPT_TEXT, .offset = EDGE(store), .def = "none", .unit = "",
      .help = "where characters are kept: none, sqlite:FILE or postgres://USER@HOST/DATABASE"},
     {.name = "save-every", .type = OPT_DURATION, .offset = CORE(save_every_ns), .def = "30s",
@@ -184,6 +189,10 @@ const struct opt world_opts_table[] = {
     {.name = "login-rate", .type = OPT_UINT, .offset = CORE(login_rate), .def = "0",
      .unit = "logins/s", .min = 1, .max = LOGINS_MAX, .zero_off = true,
      .help = "logins a second; more of them wait in line"},
+    {.name = "login-rate-name", .type = OPT_UINT, .offset = CORE(login_rate_name), .def = "0",
+     .unit = "", .min = 1, .max = LOGINS_MAX, .zero_off = true,
+     .help = "logins a minute of one name, and as many at once; more are refused with 12; resuming "
+             "is free"},
     {.name = "login-wait", .type = OPT_DURATION, .offset = CORE(login_wait_ns), .def = "10s",
      .unit = "s", .min = 0.1, .max = DAY_S, .zero_off = true,
      .help = "a login that would wait longer, in line or for the store, is refused with 13"},

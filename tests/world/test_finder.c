@@ -4,6 +4,7 @@
 #include "world/state/finder.h"
 
 #include "common/err.h"
+#include "common/rng.h"
 #include "tests/leak.h"
 
 #include <criterion/criterion.h>
@@ -151,6 +152,111 @@ Test(finder, whoever_goes_leaves_no_trace)
     cr_assert_eq(t.n_found, 1);
     cr_assert_eq(t.found[0], 1);
     cr_assert_eq(t.f.n, 0);
-    cr_assert(t.f.head == FINDER_NONE && t.f.tail == FINDER_NONE);
+    cr_assert(t.f.current == FINDER_NONE && t.f.n_line == 0);
+    stage_fini(&t);
+}
+
+/* One who asks for long ways all the time, by as many names as it likes, and one who asks for short
+ * ones: it never waits for more than the search at hand. */
+Test(finder, who_asks_for_little_never_waits_for_those_who_ask_for_much)
+{
+    struct stage t;
+    stage_init(&t, 10, SLOTS);
+    for (uint32_t s = 1; s < SLOTS; s++) {
+        t.to[s] = (struct ground_tile){62, 62};
+        cr_assert_eq(finder_ask(&t.f, s, 1), 0);
+    }
+    t.to[0] = (struct ground_tile){2, 0};
+    while (t.n_found < 15)
+        run(&t);
+    for (uint32_t s = 1; s < SLOTS; s++)
+        cr_assert_eq(finder_ask(&t.f, s, 1), 0);
+    run(&t);
+    for (uint32_t round = 0; round < 20; round++) {
+        uint32_t others = 0;
+
+        cr_assert_eq(finder_ask(&t.f, 0, 1), 0);
+        t.n_found = 0;
+        while (t.n_found == 0 || t.found[t.n_found - 1] != 0) {
+            run(&t);
+            cr_assert_lt(t.n_found, 4u);
+        }
+        for (uint32_t i = 0; i + 1 < t.n_found; i++) {
+            others++;
+            cr_assert_eq(finder_ask(&t.f, t.found[i], 1), 0); /* and again */
+        }
+        cr_assert_leq(others, 1u, "round %u", round);
+    }
+    stage_fini(&t);
+}
+
+Test(finder, those_who_ask_for_as_much_take_turns)
+{
+    struct stage t;
+    uint32_t served[SLOTS] = {0};
+
+    stage_init(&t, 1000, SLOTS);
+    for (uint32_t s = 0; s < 5; s++) {
+        t.to[s] = (struct ground_tile){62, 62};
+        cr_assert_eq(finder_ask(&t.f, s, 1), 0);
+    }
+    for (uint32_t i = 0; i < 50; i++) {
+        t.n_found = 0;
+        while (t.n_found == 0)
+            run(&t);
+        for (uint32_t k = 0; k < t.n_found; k++) {
+            served[t.found[k]]++;
+            cr_assert_eq(finder_ask(&t.f, t.found[k], 1), 0);
+        }
+    }
+    for (uint32_t s = 1; s < 5; s++)
+        cr_assert_leq(served[s] > served[0] ? served[s] - served[0] : served[0] - served[s], 2u);
+    stage_fini(&t);
+}
+
+/* A search that is begun anew again and again is paid for each time. */
+Test(finder, asking_again_and_again_gains_nothing)
+{
+    struct stage t;
+    stage_init(&t, 5, SLOTS);
+    t.to[0] = t.to[1] = (struct ground_tile){62, 62};
+    cr_assert_eq(finder_ask(&t.f, 0, 1), 0);
+    cr_assert_eq(finder_ask(&t.f, 1, 1), 0);
+    for (uint32_t tick = 0; t.n_found == 0; tick++) {
+        cr_assert_lt(tick, 10000u, "the other one is never found");
+        run(&t);
+        cr_assert_eq(finder_ask(&t.f, 0, 1), 0);
+    }
+    cr_assert_eq(t.found[0], 1u);
+    stage_fini(&t);
+}
+
+/* The line is a heap: whatever comes and goes, the least is in front, and everybody knows its
+ * place. */
+Test(finder, any_order_of_coming_and_going_leaves_a_line_that_is_right)
+{
+    struct stage t;
+    struct rng rng;
+
+    rng_init(&rng, 3);
+    stage_init(&t, 7, SLOTS);
+    for (uint32_t i = 0; i < 20000; i++) {
+        const uint32_t s = (uint32_t)rng_below(&rng, SLOTS);
+
+        t.to[s] = (struct ground_tile){(int32_t)rng_below(&rng, 63), 0};
+        if (rng_below(&rng, 3) != 0)
+            (void)!finder_ask(&t.f, s, 1);
+        else
+            finder_drop(&t.f, s);
+        t.n_found = 0;
+        if (rng_below(&rng, 4) == 0)
+            run(&t);
+        cr_assert_eq(t.f.n, t.f.n_line + (t.f.current != FINDER_NONE));
+        for (uint32_t k = 0; k < t.f.n_line; k++) {
+            const struct finder_wait *w = &t.f.line[k], *up = &t.f.line[k == 0 ? 0 : (k - 1) / 2];
+            cr_assert_eq(t.f.at[w->slot], k + 1);
+            cr_assert(up->place < w->place || (up->place == w->place && up->order <= w->order));
+        }
+    }
     stage_fini(&t);
 }

@@ -146,3 +146,29 @@ void admit_run(struct world *w, struct mono now)
            clock_since(now, c->list[c->turn.first].since) > limit_ns + BURST_NS)
         turn_away_first(w, now);
 }
+
+static uint32_t ms_of(struct mono now)
+{
+    return (uint32_t)(now.ns / CLOCK_NS_PER_MS);
+}
+
+bool admit_name(struct world *w, struct span name, struct mono now)
+{
+    uint32_t slot;
+
+    if (w->config.login_rate_name == 0)
+        return true;
+    slot = paces_get(&w->names, name, ms_of(now));
+    ASSERT(slot != PACES_NONE); /* nobody is held */
+    if (paces_has(&w->names, slot, 0, ms_of(now)))
+        return true;
+    w->metrics.logins_paced++;
+    w->reason = "too many logins of this name: try again later";
+    return false;
+}
+
+void admit_name_count(struct world *w, struct span name, struct mono now)
+{
+    if (w->config.login_rate_name != 0)
+        (void)paces_take(&w->names, paces_get(&w->names, name, ms_of(now)), 0, ms_of(now));
+}

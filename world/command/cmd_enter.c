@@ -9,8 +9,10 @@
 #include "world/cluster/border.h"
 #include "world/command/walks.h"
 #include "world/command/keep.h"
+#include "world/command/shout.h"
 #include "world/command/teleport.h"
 #include "world/interest/drain.h"
+#include "world/interest/notice.h"
 #include "world/interest/part.h"
 #include "world/interest/pause.h"
 
@@ -185,6 +187,8 @@ int cmd_leave(struct world *w, struct session_ref who, const struct message *m, 
     struct session *s = &w->sessions.list[who.slot];
     struct message answer = {.cmd = CMD_LEAVE_RESP, .seq = m->seq};
 
+    if (w->config.fanout_bytes != 0)
+        shout_charge(w, s, SHOUT_VISIT_BYTES, notice_count_knowing(w, s->entity.slot), now);
     cmd_enter_undo(w, s, now);
     cmd_bind_note(w, s);
     router_answer(w, s, &answer);

@@ -141,8 +141,11 @@ static int let_in(struct world *w, struct session_ref who, const struct message 
 int cmd_login(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
     struct session *s = &w->sessions.list[who.slot];
+    struct span name = m->login_req.name;
     int err;
 
+    if (m->login_req.resume.n == 0 && !admit_name(w, name, now))
+        return PE_RATE_LIMITED;
     if (m->login_req.version != PROTO_VERSION)
         return PE_BAD_VERSION;
     err = let_in(w, who, m, now);
@@ -150,15 +153,18 @@ int cmd_login(struct world *w, struct session_ref who, const struct message *m, 
         return err;
     if (m->login_req.resume.n > 0)
         return cmd_resume(w, who, m, now);
-    err = free_name(w, s, m->login_req.name, now);
+    err = free_name(w, s, name, now);
+    if (err == PE_NAME_IN_USE)
+        admit_name_count(w, name, now);
     if (err != 0)
         return err;
 
-    sessions_take_name(&w->sessions, who, m->login_req.name);
+    sessions_take_name(&w->sessions, who, name);
     w->characters.list[who.slot].seq = m->seq;
     if (keep_ask(w, who, login_done, now) != 0) {
         sessions_drop_name(&w->sessions, who);
         return admit_again(w, who);
     }
+    admit_name_count(w, name, now);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "world/command/admit.h"
 #include "world/command/give.h"
 #include "world/command/inbox.h"
+#include "world/command/shout.h"
 
 /* A body of ours to one session that is no batch: an answer or a notice. */
 #define ROUTER_ANSWER_MAX 1024
@@ -109,6 +110,8 @@ static int run(struct world *w, struct session_ref who, struct session *s,
         w->metrics.requests_limited++;
         return PE_RATE_LIMITED;
     }
+    if (!shout_may(w, s, head->cmd, now))
+        return PE_RATE_LIMITED;
     if (!row)
         return PE_UNKNOWN_CMD;
     if (s->state == SESSION_NEW && row->need != NEED_NEW)

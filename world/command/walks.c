@@ -147,8 +147,9 @@ void walks_tick(struct world *w, struct mono now)
         }
         end = walkers_step(ws, i, &w->entities, &w->motion, walks_ground(w, slot), now);
 
-        /* Where the line is full it asks again, until it has stood for too long. */
-        if (end == WALKERS_SEEKING && finder_ask(&w->finder, slot, 1) != 0)
+        /* Where the line was full it asks again, until it has stood for too long. */
+        if (end == WALKERS_SEEKING && !finder_waits(&w->finder, slot) &&
+            finder_ask(&w->finder, slot, 1) != 0)
             w->metrics.paths_full++;
         ended(w, slot, end);
     }

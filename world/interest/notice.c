@@ -117,3 +117,13 @@ uint32_t notice_tell_knowing(struct world *w, uint32_t slot, struct span body)
     arena_rewind(&w->scratch, 0);
     return send(w, body);
 }
+
+uint32_t notice_count_knowing(struct world *w, uint32_t slot)
+{
+    uint32_t *viewers = arena_take(&w->scratch, w->entities.cap * sizeof(*viewers)), n;
+
+    ASSERT(viewers); /* as above */
+    n = sight_knowers(&w->sight, &w->entities, slot, viewers);
+    arena_rewind(&w->scratch, 0);
+    return n;
+}

@@ -42,3 +42,5 @@ uint32_t notice_tell(struct world *w, const struct notice_area *to, struct span 
 /* Tell all who know the entity in this slot, as of the last tick. Returns how many sessions.
  * Outside a tick. */
 uint32_t notice_tell_knowing(struct world *w, uint32_t slot, struct span body);
+/* How many know it, as of the last tick. Outside a tick. */
+uint32_t notice_count_knowing(struct world *w, uint32_t slot);

@@ -57,6 +57,7 @@ struct session {
     bool bound_key, bound_inside;   /* bound, and asked of the store: it will have the key, enter */
     uint8_t key[SESSION_KEY_BYTES]; /* where has_key; a secret */
     struct mono until;              /* where WAITING */
+    struct mono shout_paid;         /* see world/command/shout */
     char peer[48];                  /* address for the log, NUL-terminated, cut to fit */
     uint32_t prev, next; /* among its link's, or the waiting, sessions; SLOTS_NONE: none */
 };

@@ -1,8 +1,13 @@
 /* world/state/finder.h: who waits for a way, and the search that is under way.
- * One search at a time, for whoever has waited longest; each tick a budget of nodes for all
- * together, so that a long search goes on in the next one. A line of fixed length, each slot at
- * most once in it: asking again while waiting keeps the place, asking again while being searched
- * for goes to the end, so that nobody gets more than a share by asking often.
+ * One search at a time; each tick a budget of nodes for all together, so that a long search goes on
+ * in the next one. What a search costs is charged to who asked, and of those who wait the one that
+ * was served least goes first: an asker with goals that cost much gets its share of the nodes and
+ * no more, and who asks little never waits for more than the search at hand. (Fair queueing: a
+ * place in line is where one's last search ended, but not more than FINDER_CREDIT behind the place
+ * that is served; of equal places the first that asked.) Weighed against budgets by client, refused
+ * when spent: those need a number that is right for every map and crowd.
+ * A line of fixed length, each slot at most once in it: asking again while waiting keeps the place,
+ * asking again while being searched for begins anew, and what was spent is paid.
  *
  *   finder_ask ─► line [most] ─► path (one) ─► finder_run's `found` ─► the walker's turns
  *
@@ -12,18 +17,28 @@
 
 #include "world/state/path.h"
 
-#define FINDER_NONE UINT32_MAX
+#define FINDER_NONE   UINT32_MAX
+#define FINDER_CREDIT 65536 /* nodes: one long search */
+
+/* A place in the line: a heap, the least place and then the least order first. */
+struct finder_wait {
+    uint64_t place, order;
+    uint32_t slot;
+};
 
 struct finder {
     struct path path;
-    uint32_t budget;     /* nodes a tick */
-    uint32_t most;       /* in the line */
-    uint32_t n;          /* in the line now, the searched for among them */
-    uint32_t head, tail; /* slots; FINDER_NONE: empty. The head is searched for */
-    uint32_t *next;      /* [cap] by slot */
-    uint32_t *prev;      /* [cap] */
-    uint8_t *waits;      /* [cap] it is in the line */
-    bool begun;          /* the head's search is under way */
+    uint32_t budget;          /* nodes a tick */
+    uint32_t most;            /* in the line, the searched for with them */
+    uint32_t n;               /* in the line now, the searched for with them */
+    uint32_t current;         /* who is searched for; FINDER_NONE: nobody */
+    uint64_t place, spent;    /* its place, and nodes so far */
+    uint64_t served;          /* the furthest place that was served */
+    uint64_t order;           /* given last */
+    uint32_t n_line;          /* in `line` */
+    struct finder_wait *line; /* [most] */
+    uint32_t *at;             /* [cap] where in `line`, and one; 0: it is not */
+    uint64_t *paid;           /* [cap] where its last search ended */
 
     uint64_t searches, nodes; /* since the start */
 };
@@ -36,6 +51,8 @@ void finder_fini(struct finder *f);
 
 /* Stand in line. 0, or E_FULL. `share` of `most` and above counts as full: 1 is all of it. */
 int finder_ask(struct finder *f, uint32_t slot, double share) MUST_CHECK;
+/* Is it in line, or searched for? */
+bool finder_waits(const struct finder *f, uint32_t slot);
 /* Out of it, if it is in. */
 void finder_drop(struct finder *f, uint32_t slot);
 
