@@ -4,7 +4,7 @@ import { Feed } from "./feed.js";
 import { $, Panel, ask } from "./panel.js";
 import { View } from "./view.js";
 
-const LOOK_MS = 700; // how often what was picked is asked for anew
+const LOOK_MS = 250; // after an answer what was picked is asked for anew
 const NAMES_MS = 1000; // and the names of those on the map
 
 let a = null, b = null; // ids
@@ -134,9 +134,12 @@ async function look() {
   }
   view.draw();
 }
-setInterval(() => {
-  if (!document.hidden) look();
-}, LOOK_MS);
+(async () => {
+  for (;;) {
+    await new Promise((done) => setTimeout(done, LOOK_MS));
+    if (!document.hidden) await look();
+  }
+})();
 
 async function nameThose() {
   if (document.hidden || !view.labels || !view.scene || !view.frame || !(view.shown > 0 && view.shown <= 150)) return;

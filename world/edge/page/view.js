@@ -123,12 +123,14 @@ export class View {
     this.draw();
   }
 
-  zoomBy(factor, px = this.canvas.clientWidth / 2, py = this.canvas.clientHeight / 2) {
-    const [x, y] = this.toWorld(px, py);
+  // Around this place of the window; around the middle while somebody is followed.
+  zoomBy(factor, px, py) {
+    const w = this.canvas.clientWidth, h = this.canvas.clientHeight;
+    const [cx, cy] = px === undefined || this.follow ? [w / 2, h / 2] : [px, py];
+    const [x, y] = this.toWorld(cx, cy);
     this.zoom = clamp(this.zoom * factor);
-    this.x = x - (px - this.canvas.clientWidth / 2) / this.zoom;
-    this.y = y - (py - this.canvas.clientHeight / 2) / this.zoom;
-    this.on.moved();
+    this.x = x - (cx - w / 2) / this.zoom;
+    this.y = y - (cy - h / 2) / this.zoom;
     this.draw();
   }
 
@@ -293,7 +295,7 @@ export class View {
     const corner = (cx, cy) => this.toScreen(k.x0 + cx * unit * k.side, k.y0 + cy * unit * k.side);
     for (const [key, n] of counts) {
       const [x, y] = corner(key % 65536, Math.floor(key / 65536));
-      g.fillStyle = `rgba(${tint}, ${0.06 + 0.44 * (n / most)})`;
+      g.fillStyle = `rgba(${tint}, ${0.05 + 0.35 * (n / most)})`;
       g.fillRect(x, y, side, side);
     }
     if (px < 18) return;
