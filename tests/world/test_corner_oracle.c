@@ -47,6 +47,7 @@ struct corner {
     uint32_t at[CRIG_CLIENTS_MAX]; /* ... of this world */
     uint32_t blind[CRIG_CLIENTS_MAX];
     uint32_t oldest[CRIG_WORLDS_MAX]; /* tick of another that is still shown there */
+    double hysteresis;                /* units; who is known between R and R + H may be, or not */
     double area;                      /* units round the corner where they wander */
     uint64_t judged, handed, in_flight;
 };
@@ -173,10 +174,10 @@ static void ticked(void *arg)
 /* --- judging -----------------------------------------------------------------------------------
  */
 
-static bool near(const struct truth *v, const struct truth *t)
+static bool near(const struct truth *v, const struct truth *t, double reach)
 {
     double dx = t->x - v->x, dy = t->y - v->y;
-    return t->there && dx * dx + dy * dy <= RADIUS * RADIUS;
+    return t->there && dx * dx + dy * dy <= reach * reach;
 }
 
 static bool same_on_wire(const struct rig_known *k, const struct truth *t)
@@ -203,8 +204,8 @@ static void judge_pair(struct corner *c, uint32_t viewer, const struct truth *v,
     bool always = true, ever = false, same = false;
     for (uint32_t t = first; t <= last; t++) {
         const struct truth *then = truth_at(s, t);
-        always &= near(v, then);
-        ever |= near(v, then);
+        always &= near(v, then, RADIUS);
+        ever |= near(v, then, RADIUS + c->hysteresis);
         same |= known && same_on_wire(known, then);
     }
     if (always && !known)
@@ -302,13 +303,14 @@ static void come(struct corner *c)
     crig_send_nil(c->r, at, CMD_ENTER_REQ);
 }
 
-static void begin(struct corner *c, uint64_t seed)
+static void begin(struct corner *c, uint64_t seed, double hysteresis)
 {
     struct world_config config = crig_config();
-    *c = (struct corner){.seed = seed, .area = seed % 3 == 0 ? 100 : 45};
+    *c = (struct corner){.seed = seed, .hysteresis = hysteresis, .area = seed % 3 == 0 ? 100 : 45};
     rng_init(&c->rng, seed);
     config.max_speed = SPEED;
     config.seed = seed;
+    config.aoi_hysteresis = hysteresis;
     c->r = crig_create(&config, 2, 2, 4);
     c->r->ticked = ticked;
     c->r->arg = c;
@@ -347,12 +349,13 @@ static void end(struct corner *c)
     free(c->subjects);
 }
 
-static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_weather *weather)
+static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_weather *weather,
+                double hysteresis)
 {
     struct corner c;
     bool late = weather->delay || weather->drop;
     uint64_t lost = 0;
-    begin(&c, seed);
+    begin(&c, seed, hysteresis);
     c.r->weather = *weather;
     crig_tick(c.r, 2);
     for (uint32_t i = 0; i < n; i++)
@@ -376,32 +379,40 @@ static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_wea
 }
 
 /* AEGIS_CORNER_SEEDS says how many more than the usual. */
-static void run_all(uint64_t first, uint32_t usual, const struct crig_weather *weather)
+static void run_all(uint64_t first, uint32_t usual, const struct crig_weather *weather,
+                    double hysteresis)
 {
     const char *text = getenv("AEGIS_CORNER_SEEDS");
     uint64_t n = usual + (text ? strtoull(text, NULL, 10) : 0);
     for (uint64_t seed = first; seed < first + n; seed++)
-        run(seed, 30, 200, weather);
+        run(seed, 30, 200, weather, hysteresis);
     TEST_NO_LEAKS();
 }
 
 Test(corner_oracle, four_worlds_are_seen_as_one_but_for_a_tick)
 {
-    run_all(1000, 4, &(struct crig_weather){0});
+    run_all(1000, 3, &(struct crig_weather){0}, 0);
 }
 
 Test(corner_oracle, with_slow_links_nothing_is_lost_doubled_or_out_of_order)
 {
-    run_all(2000, 3, &(struct crig_weather){.link_delay = 3});
+    run_all(2000, 3, &(struct crig_weather){.link_delay = 3}, 0);
 }
 
 Test(corner_oracle, with_messages_that_are_late_doubled_and_out_of_order)
 {
     run_all(3000, 3,
-            &(struct crig_weather){.delay = 10, .twice = 100, .disorder = true, .link_delay = 2});
+            &(struct crig_weather){.delay = 10, .twice = 100, .disorder = true, .link_delay = 2},
+            0);
 }
 
 Test(corner_oracle, with_messages_that_are_lost)
 {
-    run_all(4000, 4, &(struct crig_weather){.delay = 4, .twice = 50, .drop = 50});
+    run_all(4000, 4, &(struct crig_weather){.delay = 4, .twice = 50, .drop = 50}, 0);
+}
+
+Test(corner_oracle, with_hysteresis)
+{
+    run_all(5000, 1, &(struct crig_weather){0}, 6);
+    run_all(5100, 1, &(struct crig_weather){.delay = 4, .twice = 50, .drop = 50}, 6);
 }

@@ -334,3 +334,70 @@ Test(handover, a_zone_that_is_lost_drops_its_people_and_their_clients_begin_anew
     cr_assert_eq(r->worlds[0].world->sessions.slots.live, 0);
     end(r);
 }
+
+Test(handover, with_soft_sight_a_client_begins_afresh)
+{
+    struct world_config c = crig_config();
+    c.aoi_tiers = "10:1,30:2";
+    struct crig *r = crig_create(&c, 2, 1, 4);
+    uint32_t a = crig_join_at(r, 0, "a", -10, 0), west = crig_join_at(r, 0, "west", -12, 3);
+    uint32_t east = crig_join_at(r, 1, "east", 6, -3);
+    crig_tick(r, 4);
+    cr_assert(crig_knows(r, west, a) && crig_knows(r, east, a) && crig_knows(r, a, east));
+    uint64_t removes = r->clients[west].view.removes + r->clients[east].view.removes;
+    crig_walk(r, a, 15, 0);
+    crig_tick(r, 60);
+    cr_assert_eq(owner(r, a), 1);
+    cr_assert_eq(r->clients[a].puts, 1, "an EnterResp unasked: what it was told lies in no list");
+    cr_assert(crig_knows(r, a, west) && crig_knows(r, a, east));
+    cr_assert_eq(r->clients[west].view.removes + r->clients[east].view.removes, removes,
+                 "others notice nothing");
+    end(r);
+}
+
+Test(handover, a_way_through_three_worlds_is_one_life)
+{
+    struct world_config c = crig_config();
+    struct crig *r = crig_create(&c, 3, 1, 4);
+    uint32_t a = crig_join_at(r, 0, "a", -90, 0), slot;
+    uint32_t id = r->clients[a].id;
+    crig_tick(r, 2);
+    crig_walk(r, a, 100, 0);
+    crig_tick(r, 190 * 20 / 12 + 40);
+    cr_assert_eq(crig_owner(r, id, &slot), 2);
+    cr_assert_eq(r->worlds[2].world->entities.x[slot], 100);
+    cr_assert_eq(r->worlds[2].world->cluster->count[slot], 2);
+    cr_assert_eq(r->clients[a].moved, 2);
+    crig_send_nil(r, a, CMD_LEAVE_REQ);
+    crig_send_nil(r, a, CMD_ENTER_REQ);
+    crig_tick(r, 2);
+    cr_assert_eq(r->clients[a].answered, r->clients[a].sent);
+    cr_assert_neq(r->clients[a].id, id, "the old id rests with the world that gave it");
+    cr_assert_eq(r->worlds[0].world->ids.rest_count, 1);
+    end(r);
+}
+
+/* Whatever is said twice, at any time later: nobody is doubled, nobody lost. */
+Test(handover, every_message_again_and_again_changes_nothing)
+{
+    struct crig *r = two();
+    uint32_t a = crig_join_at(r, 0, "a", 0, 0), slot;
+    r->weather.twice = 1000;
+    r->weather.delay = 40;
+    r->weather.disorder = true;
+    for (int i = 0; i < 12; i++) {
+        crig_tick(r, 2);
+        crig_walk(r, a, i % 2 == 0 ? 8 : -8, 0);
+        for (int t = 0; t < 80; t++) {
+            crig_tick(r, 1);
+            (void)crig_owner(r, r->clients[a].id, &slot);
+        }
+    }
+    r->weather = (struct crig_weather){0};
+    crig_tick(r, 100);
+    cr_assert_neq(owner(r, a), CRIG_NONE);
+    cr_assert_gt(r->clients[a].moved, 6);
+    cr_assert_eq(r->clients[a].answered, r->clients[a].sent);
+    cr_assert_eq(r->clients[a].lost, 0);
+    end(r);
+}
