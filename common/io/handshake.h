@@ -1,6 +1,6 @@
 /* common/io/handshake.h: connections until a seal stands on them: many at once, and bounded in
  * number, in time, and in the processor time that they get of a turn.
- * A handshake costs a server as much as thousands of messages, and anybody may ask for one. So
+ * A handshake costs a server as much as a hundred messages, and anybody may ask for one. So
  * those that can go on stand in a queue, which is worked off for a slice of time in a turn, and
  * then rests as long: whoever is served already waits for a slice at most. A connection that says
  * nothing has no seal yet, and costs no more than its descriptor and a few hundred bytes.
