@@ -113,6 +113,8 @@ bool sim_reaches(struct sim *s, struct sim_event *e)
 
 /* --- the way to the store of keys and back ---------------------------------------------------- */
 
+static void drive(struct sim *s, uint32_t world);
+
 static void on_answer(struct sim *s, struct sim_event *e)
 {
     struct sim_world *w = &s->worlds[e->world];
@@ -127,6 +129,7 @@ static void on_answer(struct sim *s, struct sim_event *e)
         r->revision = s->kv.revision;
     }
     member_result(&w->m, r, sim_clock(s, w));
+    drive(s, e->world);
 }
 
 static void on_entry(struct sim *s, struct sim_event *e)
@@ -136,6 +139,7 @@ static void on_entry(struct sim *s, struct sim_event *e)
     if (w->connection != e->connection || !sim_reaches(s, e))
         return;
     member_entry(&w->m, &e->u.entry, sim_clock(s, w));
+    drive(s, e->world);
 }
 
 static void on_followed(struct sim *s, struct sim_event *e)
@@ -203,6 +207,19 @@ static void send(struct sim *s, uint32_t world, const struct kv_command *c)
         delay += sim_between(s, 0, 3000 * SIM_MS);
     e = sim_after(s, delay, on_land, world);
     e->u.command = *c;
+}
+
+/* What the machines want done now. */
+static void drive(struct sim *s, uint32_t world)
+{
+    struct sim_world *w = &s->worlds[world];
+    uint64_t unix_ms = (uint64_t)(s->now / SIM_MS) + 1700000000000u;
+    struct kv_command c;
+
+    sim_people_lose(s, world);
+    member_turn(&w->m, unix_ms << 16 | (rng_next(&s->rng) & 0xffff), sim_clock(s, w));
+    while (member_next(&w->m, &c))
+        send(s, world, &c);
 }
 
 void sim_disconnect(struct sim *s, uint32_t world)
@@ -281,12 +298,10 @@ static void act(struct sim *s, uint32_t world)
 static void on_step(struct sim *s, struct sim_event *e)
 {
     struct sim_world *w = &s->worlds[e->world];
-    struct kv_command c;
-    uint64_t unix_ms = (uint64_t)(s->now / SIM_MS) + 1700000000000u;
 
     if (!sim_reaches(s, e))
         return;
-    member_turn(&w->m, unix_ms << 16 | (rng_next(&s->rng) & 0xffff), sim_clock(s, w));
+    drive(s, e->world);
     if (member_refused(&w->m)) {
         s->refused_worlds++;
         sim_stop(s, e->world);
@@ -294,8 +309,7 @@ static void on_step(struct sim *s, struct sim_event *e)
     }
     sim_people_step(s, e->world);
     take_blocks(s, w);
-    while (member_next(&w->m, &c))
-        send(s, e->world, &c);
+    drive(s, e->world);
     act(s, e->world);
     if (w->m.lease.state == LEASE_QUIT) {
         sim_stop(s, e->world);

@@ -31,7 +31,7 @@
 #define SIM_WAIT   (600 * SIM_MS)   /* for an answer of the store of keys */
 #define SIM_FAULTS (12000 * SIM_MS) /* so long things go wrong */
 #define SIM_MENDED (4500 * SIM_MS)  /* so long after that every zone is somebody's */
-#define SIM_MOVE   (400 * SIM_MS)   /* but for one that moves, for so long at most */
+#define SIM_MOVE   (150 * SIM_MS)   /* but for one that moves, for so long at most */
 #define SIM_END    (12000 * SIM_MS) /* and so long after, all is at rest */
 
 /* Errors that are planted in what stands between the machines and the outside. */
@@ -159,6 +159,8 @@ void sim_connect(struct sim *s, uint32_t world);
 void sim_disconnect(struct sim *s, uint32_t world);
 
 void sim_fate_begin(struct sim *s);
+/* Where all that the world held became void, its people are gone. */
+void sim_people_lose(struct sim *s, uint32_t world);
 void sim_people_step(struct sim *s, uint32_t world);
 void sim_frame(struct sim *s, uint32_t world, uint32_t zone, int64_t delay);
 void sim_judge(struct sim *s);

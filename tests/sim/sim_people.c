@@ -315,16 +315,22 @@ static void drain(struct sim *s, struct sim_world *w)
         lease_quit(&w->m.lease);
 }
 
+void sim_people_lose(struct sim *s, uint32_t world)
+{
+    struct sim_world *w = &s->worlds[world];
+
+    if (w->term == w->m.term)
+        return;
+    w->term = w->m.term;
+    for (uint32_t i = 0; i < SIM_PEOPLE; i++)
+        set(s, &w->people[i], MODE_NONE);
+}
+
 void sim_people_step(struct sim *s, uint32_t world)
 {
     struct sim_world *w = &s->worlds[world];
     uint32_t person;
 
-    if (w->term != w->m.term) {
-        w->term = w->m.term;
-        for (uint32_t i = 0; i < SIM_PEOPLE; i++)
-            set(s, &w->people[i], MODE_NONE);
-    }
     while (names_next(&w->m.names, &person))
         hear(s, world, person);
     for (uint32_t i = 0; i < SIM_PEOPLE; i++)

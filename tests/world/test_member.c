@@ -86,9 +86,9 @@ Test(member, a_world_that_slept_past_its_lease_steps_down)
     member_rig_run(r, 3000);
     term = r->m[1].term;
     r->still[1] = true;
-    member_rig_run(r, 990);
+    member_rig_run(r, 700);
     cr_assert_eq(member_rig_zones(r, 0), 4);
-    member_rig_run(r, 500);
+    member_rig_run(r, 600);
     cr_assert(!member_may_act(&r->m[1], r->now));
     cr_assert_eq(member_rig_zones(r, 0), RIG_ZONES);
     r->still[1] = false;

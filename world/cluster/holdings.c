@@ -80,6 +80,7 @@ static void take(struct holdings *h, const struct lease *l, struct holding *z, s
 {
     bool ours = is_self(l, &z->cell.value);
 
+    h->news = true;
     z->changed = true;
     h->changed_at = now;
     if (ours && !z->owned) {
@@ -238,10 +239,13 @@ static void deal(struct holdings *h, const struct lease *l, struct kv_queue *q, 
 void holdings_turn(struct holdings *h, const struct lease *l, struct generation *g,
                    struct kv_queue *q, struct mono now)
 {
-    if (!l->synced || !lease_may_act(l, now) || clock_since(now, h->looked_at) < HOLDINGS_TURN_NS)
+    if (!l->synced || !lease_may_act(l, now))
         return;
-    h->looked_at = now;
     mend(h, l, g, q, now);
+    if (!h->news && clock_since(now, h->looked_at) < HOLDINGS_TURN_NS)
+        return;
+    h->news = false;
+    h->looked_at = now;
     deal(h, l, q, now);
 }
 

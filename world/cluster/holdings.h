@@ -15,7 +15,7 @@
 #include "world/cluster/generation.h"
 #include "world/cluster/lease.h"
 
-#define HOLDINGS_TURN_NS (50 * CLOCK_NS_PER_MS) /* between looks at the whole */
+#define HOLDINGS_TURN_NS (50 * CLOCK_NS_PER_MS) /* between looks at the whole, without news */
 
 struct holding {
     struct kv_cell cell;
@@ -33,6 +33,7 @@ struct holdings {
     uint32_t n;
     int64_t settle_ns; /* between the last change of any owner and a move */
     struct mono changed_at, looked_at;
+    bool news;       /* of any key, since the last look */
     uint32_t living; /* worlds that lived, at the last look */
     uint64_t generation;
     uint64_t moves;

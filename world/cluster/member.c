@@ -59,17 +59,18 @@ const char *member_refused(const struct member *m)
 
 void member_turn(struct member *m, uint64_t proposal, struct mono now)
 {
-    const struct generation *g = &m->generation;
+    struct generation *g = &m->generation;
+    bool present = !g->refused && g->number != 0 && g->number == m->tables;
 
-    generation_turn(&m->generation, &m->queue, proposal, now);
-    if (g->refused || g->number == 0 || g->number != m->tables)
-        return;
-    lease_turn(&m->lease, &m->queue, now);
-    if (!g->open)
-        return;
-    holdings_turn(&m->holdings, &m->lease, &m->generation, &m->queue, now);
-    names_turn(&m->names, &m->lease, &m->generation, &m->queue, now);
-    blocks_turn(&m->blocks, &m->lease, &m->generation, &m->queue, now);
+    if (present)
+        lease_turn(&m->lease, &m->queue, now);
+    if (present && g->open) {
+        holdings_turn(&m->holdings, &m->lease, g, &m->queue, now);
+        names_turn(&m->names, &m->lease, g, &m->queue, now);
+        blocks_turn(&m->blocks, &m->lease, g, &m->queue, now);
+    }
+    generation_turn(g, &m->queue, proposal,
+                    now); /* last: what the others want of it is asked now */
 }
 
 bool member_next(struct member *m, struct kv_command *out)

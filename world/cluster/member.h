@@ -31,13 +31,17 @@ struct member {
     struct names names;
     struct blocks blocks;
     uint64_t tables; /* the generation whose keys are kept */
-    uint32_t term;   /* grows when all that was held became void */
+    uint32_t
+        term; /* grows when all that was held became void; looked at after each answer and
+               * entry: with the next turn it may be held anew, by a world that knows nothing */
 };
 
 int member_init(struct member *m, const struct member_config *c) MUST_CHECK; /* E_NOMEM */
 void member_fini(struct member *m);
 
-/* Several times in each renewal's time. `proposal`: see generation_turn. */
+/* Several times in each renewal's time, and whenever something was answered or told, so that what
+ * follows from it is asked at once; costs little where there is nothing to do. `proposal`: see
+ * generation_turn. */
 void member_turn(struct member *m, uint64_t proposal, struct mono now);
 /* What is to be done in the store; false: no more. */
 bool member_next(struct member *m, struct kv_command *out);
