@@ -139,7 +139,8 @@ Test(member, a_wiped_store_is_a_new_generation_and_old_leases_run_out_first)
     r->away[1] = true; /* it does not know yet, and acts on */
     for (uint32_t i = 0; i < 95; i++) {
         member_rig_run(r, 10);
-        cr_assert_eq(member_rig_zones(r, 0) > 0 && member_rig_zones(r, 1) > 0 && i > 30, 0);
+        cr_assert(r->m[0].tables == before || member_rig_zones(r, 0) == 0 ||
+                  member_rig_zones(r, 1) == 0);
     }
     member_rig_follow(r, 1);
     member_rig_run(r, 3000);
