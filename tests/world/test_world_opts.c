@@ -265,7 +265,11 @@ Test(world_opts, a_store_that_this_program_does_not_know_is_refused)
     expect_refused("-store=sqlite", "-store");
     expect_refused("-store=sqlite:", "-store");
     expect_refused("-store=None", "-store");
-    expect_refused("-store=postgres://db/aegis", "not built in");
+#ifdef AEGIS_PART_LIBPQ
+    expect_refused("-store=postgres://db:port/aegis", "not a URL as libpq reads it");
+#else
+    expect_refused("-store=postgres://db/aegis", "built without libpq");
+#endif
 }
 
 Test(world_opts, a_check_needs_a_store_to_look_at)
