@@ -19,3 +19,11 @@ int64_t clock_unix_s(void)
 {
     return (int64_t)time(NULL);
 }
+
+int64_t clock_unix_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / CLOCK_NS_PER_MS;
+}

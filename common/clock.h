@@ -17,6 +17,8 @@ struct mono {
 struct mono clock_mono(void);
 /* The wall clock, which jumps: seconds since 1970. For dates that come from outside alone. */
 int64_t clock_unix_s(void);
+/* The same in milliseconds. */
+int64_t clock_unix_ms(void);
 
 static inline struct mono clock_add(struct mono t, int64_t ns)
 {

@@ -1,6 +1,35 @@
 /* common/io/nats_keys.c: see the header. */
 #include "common/io/nats_keys.h"
 
+/* Bytes up to the next dot. */
+static size_t word(struct span s)
+{
+    size_t n = 0;
+
+    while (n < s.n && s.p[n] != '.')
+        n++;
+    return n;
+}
+
+bool nats_keys_match(const char *pattern, struct span key)
+{
+    struct span want = span_text(pattern);
+
+    for (;;) {
+        size_t n = word(want), k = word(key);
+
+        if (n == 1 && want.p[0] == '>')
+            return k > 0;
+        if (k == 0 ||
+            (!(n == 1 && want.p[0] == '*') && !span_equal(span_of(want.p, n), span_of(key.p, k))))
+            return false;
+        if (n == want.n || k == key.n)
+            return n == want.n && k == key.n;
+        want = span_of(want.p + n + 1, want.n - n - 1);
+        key = span_of(key.p + k + 1, key.n - k - 1);
+    }
+}
+
 #ifdef AEGIS_PART_LIBNATS
 
 #include <nats/nats.h>

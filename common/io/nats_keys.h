@@ -35,6 +35,9 @@ struct nats_keys_read {
     uint8_t value[NATS_BUS_VALUE_MAX];
 };
 
+/* Does a key match a pattern of NATS's: words between dots, `*` any one of them, `>` at the end all
+ * that follow, at least one? */
+bool nats_keys_match(const char *pattern, struct span key);
 void nats_keys_configure(struct nats_keys_config *c, const char *bucket, int64_t ttl_ns,
                          int replicas);
 /* Look for it, and make it where it is not, unless that was done in this life. False: it cannot be

@@ -148,10 +148,7 @@ static enum nats_bus_result do_key(struct nats_keys *k, struct nats_bus_key_head
 static void own_change(struct nats_bus *b, struct span key)
 {
     for (uint32_t i = 0; i < b->n_follow; i++) {
-        struct span start = span_text(b->follow[i]);
-
-        start.n -= start.n > 0 && start.p[start.n - 1] == '>';
-        if (key.n >= start.n && memcmp(key.p, start.p, start.n) == 0 &&
+        if (nats_keys_match(b->follow[i], key) &&
             mailbox_put(b->changes, RECORD_ENTRY, &key, 1, NULL) != 0)
             atomic_store(&b->missed, true);
     }

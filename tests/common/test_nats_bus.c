@@ -4,18 +4,13 @@
 #include "common/io/nats_bus.h"
 
 #include "common/err.h"
+#include "tests/nats_stand.h"
 #include "tests/process.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #ifdef AEGIS_PART_LIBNATS
-
-#define SERVER "/usr/sbin/nats-server"
-#define OTHER  "/usr/bin/nats-server"
 
 /* What a user was told; the last of each. */
 struct heard {
@@ -31,9 +26,7 @@ struct heard {
 };
 
 struct stand {
-    char dir[256], url[128];
-    const char *addr;
-    struct process *server;
+    struct nats_stand nats;
     struct loop *loop;
     struct nats_bus *bus;
     struct heard heard;
@@ -100,11 +93,6 @@ static const struct nats_bus_user user = {.up = on_up,
                                           .followed = on_followed,
                                           .message = on_message};
 
-static const char *server_path(void)
-{
-    return access(SERVER, X_OK) == 0 ? SERVER : access(OTHER, X_OK) == 0 ? OTHER : NULL;
-}
-
 /* Turn until the counter has come to `want`. */
 static void await(struct stand *s, const uint32_t *counter, uint32_t want, const char *what)
 {
@@ -116,23 +104,10 @@ static void await(struct stand *s, const uint32_t *counter, uint32_t want, const
     }
 }
 
-static void serve(struct stand *s)
-{
-    char host[PROCESS_ADDR_MAX];
-    char *colon;
-
-    snprintf(host, sizeof(host), "%s", s->addr);
-    colon = strrchr(host, ':');
-    *colon = '\0';
-    s->server = process_start(server_path(),
-                              PROCESS_ARGS("-a", host, "-p", colon + 1, "-js", "-sd", s->dir));
-    process_await_log(s->server, "Server is ready", 1);
-}
-
 static struct nats_bus *connect_more(struct stand *s, int64_t ttl_ns, struct heard *heard)
 {
     static const char *const follow[] = {"zone.>", "world.>", NULL};
-    struct nats_bus_config c = {.url = s->url,
+    struct nats_bus_config c = {.url = s->nats.url,
                                 .follow = follow,
                                 .name = "test",
                                 .bucket = "aegis-test",
@@ -149,38 +124,19 @@ static struct nats_bus *connect_more(struct stand *s, int64_t ttl_ns, struct hea
 /* False: this machine has no server. */
 static bool stand_up(struct stand *s, bool with_server)
 {
-    const char *tmp = getenv("TMPDIR");
-
     memset(s, 0, sizeof(*s));
-    if (!server_path()) {
-        fprintf(stderr, "nats-server is not installed: not tested\n");
+    if (!nats_stand_up(&s->nats, with_server))
         return false;
-    }
-    snprintf(s->dir, sizeof(s->dir), "%s/nats-XXXXXX", tmp ? tmp : "/tmp");
-    cr_assert_not_null(mkdtemp(s->dir));
-    s->addr = process_free_port();
-    snprintf(s->url, sizeof(s->url), "nats://%s", s->addr);
-    if (with_server)
-        serve(s);
     cr_assert_eq(loop_create(&s->loop), 0);
     s->bus = connect_more(s, 0, &s->heard);
     return true;
-}
-
-static void remove_store(struct stand *s)
-{
-    char command[300];
-
-    snprintf(command, sizeof(command), "rm -rf '%s'", s->dir);
-    cr_assert_eq(system(command), 0); /* NOLINT: a path of our own */
 }
 
 static void stand_down(struct stand *s)
 {
     nats_bus_destroy(s->bus);
     loop_destroy(s->loop);
-    process_end_all();
-    remove_store(s);
+    nats_stand_down(&s->nats);
 }
 
 static void ask(struct stand *s, enum nats_bus_op op, const char *key, const char *value,
@@ -325,7 +281,7 @@ Test(nats_bus, without_a_server_nothing_is_kept_and_it_comes_by_itself)
     nats_bus_counts(s.bus, &counts);
     cr_assert_eq(counts.dropped_out, 1);
     cr_assert_eq(counts.keys_away, 1);
-    serve(&s);
+    nats_stand_serve(&s.nats);
     await(&s, &s.heard.ups, 1, "the connection");
     ask_until_there(&s, NATS_BUS_CREATE, "zone.0", "a");
     cr_assert_eq(s.heard.answer.result, NATS_BUS_DONE);
@@ -342,10 +298,10 @@ Test(nats_bus, a_server_that_was_killed_is_found_again_with_its_keys)
     await(&s, &s.heard.followed, 1, "the bucket");
     ask(&s, NATS_BUS_CREATE, "zone.0", "a", 0);
     revision = s.heard.answer.revision;
-    process_kill(s.server);
+    process_kill(s.nats.server);
     await(&s, &s.heard.downs, 1, "the loss");
     cr_assert(!nats_bus_up(s.bus));
-    serve(&s);
+    nats_stand_serve(&s.nats);
     await(&s, &s.heard.ups, 2, "the connection");
     await(&s, &s.heard.followed, 2, "the bucket once more");
     cr_assert_str_eq(s.heard.entry_key, "zone.0");
@@ -361,10 +317,10 @@ Test(nats_bus, a_server_that_lost_everything_gets_a_new_bucket)
         return;
     await(&s, &s.heard.followed, 1, "the bucket");
     ask(&s, NATS_BUS_CREATE, "zone.0", "a", 0);
-    process_kill(s.server);
-    remove_store(&s);
+    process_kill(s.nats.server);
+    nats_stand_forget(&s.nats);
     await(&s, &s.heard.downs, 1, "the loss");
-    serve(&s);
+    nats_stand_serve(&s.nats);
     await(&s, &s.heard.ups, 2, "the connection");
     await(&s, &s.heard.followed, 2, "a bucket");
     ask_until_there(&s, NATS_BUS_GET, "zone.0", "");
@@ -381,7 +337,7 @@ Test(nats_bus, a_server_that_hangs_holds_up_neither_the_loop_nor_the_end)
     if (!stand_up(&s, true))
         return;
     await(&s, &s.heard.followed, 1, "the bucket");
-    process_signal(s.server, SIGSTOP); /* it may take some steps yet */
+    process_signal(s.nats.server, SIGSTOP); /* it may take some steps yet */
     do {
         ask(&s, NATS_BUS_GET, "zone.0", "", 0);
         process_rest(deadline, "a server that hangs");
@@ -395,7 +351,7 @@ Test(nats_bus, a_server_that_hangs_holds_up_neither_the_loop_nor_the_end)
     cr_assert_eq(nats_bus_key(s.bus, NATS_BUS_CREATE, 1, span_text("zone.0"), piece, 0), 0);
     nats_bus_destroy(s.bus);
     s.bus = NULL;
-    process_signal(s.server, SIGCONT);
+    process_signal(s.nats.server, SIGCONT);
     stand_down(&s);
 }
 
@@ -410,13 +366,13 @@ Test(nats_bus, messages_beyond_the_room_are_refused_and_counted)
     if (!stand_up(&s, true))
         return;
     await(&s, &s.heard.ups, 1, "the connection");
-    process_signal(s.server, SIGSTOP);
+    process_signal(s.nats.server, SIGSTOP);
     for (int i = 0; i < 1000 && err == 0; i++)
         err = nats_bus_publish(s.bus, span_text("zone.1"), &piece, 1);
     cr_assert_eq(err, E_FULL);
     nats_bus_counts(s.bus, &counts);
     cr_assert_eq(counts.dropped_out, 1);
-    process_signal(s.server, SIGCONT);
+    process_signal(s.nats.server, SIGCONT);
     stand_down(&s);
 }
 

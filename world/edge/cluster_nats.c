@@ -1,0 +1,497 @@
+/* world/edge/cluster_nats.c: see the header. */
+#include "world/edge/cluster_nats.h"
+
+#include "common/err.h"
+#include "common/io/nats_bus.h"
+#include "common/log.h"
+#include "common/rng.h"
+#include "world/cluster/member.h"
+#include "world/cluster/realm.h"
+#include "world/command/courier.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BUCKET              "aegis"
+#define MESSAGE_BYTES       (16u << 20) /* that wait for NATS, or for us: each is at most half a MiB */
+#define TURNS               12          /* of the machines in a lease */
+#define RENEWALS            4           /* in a lease */
+#define GUARD_PARTS         10          /* of a lease is the guard one */
+#define SETTLE_LEASES       1           /* between the last change of an owner and the next */
+#define IDS_BLOCK           4096u
+#define IDS_LOW             1024u /* ids left: another block is asked for */
+#define NAMES               1u
+#define GENERATION_LOW_BITS 16 /* below the unix time in ms */
+
+struct cluster_nats {
+    struct cluster_nats_config config;
+    struct loop *loop;
+    struct loop_timer *timer;
+    struct nats_bus *bus;
+    struct member member;
+    struct world *world;      /* NULL: not served yet */
+    struct kv_command *asked; /* [NATS_BUS_KEYS_MAX] by ticket */
+    uint32_t *free;           /* [n_free] tickets */
+    uint32_t n_free;
+    char id[LINK_WORLD_MAX + 1];
+
+    uint64_t generation; /* of the subjects that are listened to; 0: none */
+    bool *listens;       /* [zones] */
+    bool refused_told, acts, timed;
+    uint64_t fed;    /* ids that came so far */
+    uint64_t barred; /* messages */
+};
+
+int cluster_nats_id_ok(const char *id)
+{
+    size_t n = strlen(id);
+
+    if (n == 0 || n > LINK_WORLD_MAX)
+        return E_BAD;
+    for (size_t i = 0; i < n; i++) {
+        bool ok = (id[i] >= 'a' && id[i] <= 'z') || (id[i] >= 'A' && id[i] <= 'Z') ||
+                  (id[i] >= '0' && id[i] <= '9') || id[i] == '-' || id[i] == '_';
+
+        if (!ok)
+            return E_BAD;
+    }
+    return 0;
+}
+
+/* --- what worlds say ---------------------------------------------------------------------------
+ */
+
+static struct span subject(const struct cluster_nats *c, char out[NATS_BUS_SUBJECT_MAX + 1],
+                           const char *kind, struct span last)
+{
+    int n = snprintf(out, NATS_BUS_SUBJECT_MAX + 1, "aegis.%016" PRIx64 ".%s%s%.*s", c->generation,
+                     kind, last.n > 0 ? "." : "", (int)last.n, (const char *)last.p);
+
+    ASSERT(n > 0);
+    ASSERT(n <= NATS_BUS_SUBJECT_MAX);
+    return span_of(out, (size_t)n);
+}
+
+static void say(struct cluster_nats *c, const char *kind, struct span last, struct span message)
+{
+    char text[NATS_BUS_SUBJECT_MAX + 1];
+
+    if (c->generation == 0 || !member_may_act(&c->member, clock_mono())) {
+        c->barred++;
+        return;
+    }
+    if (nats_bus_publish(c->bus, subject(c, text, kind, last), &message, 1) != 0)
+        return; /* counted there; whoever needs it asks again */
+}
+
+static void door_send(void *arg, struct span world, struct span message)
+{
+    say(arg, "world", world, message);
+}
+
+static struct span zone_text(char out[16], uint32_t zone)
+{
+    return span_of(out, (size_t)snprintf(out, 16, "%" PRIu32, zone));
+}
+
+static void door_publish(void *arg, uint32_t zone, struct span message)
+{
+    char number[16];
+
+    say(arg, "zone", zone_text(number, zone), message);
+}
+
+static void door_tell(void *arg, struct span message)
+{
+    say(arg, "all", (struct span){0}, message);
+}
+
+static const struct cluster_door_ops door_ops = {
+    .send = door_send, .publish = door_publish, .tell = door_tell};
+
+struct cluster_door cluster_nats_door(struct cluster_nats *c)
+{
+    return (struct cluster_door){.ops = &door_ops,
+                                 .arg = c,
+                                 .world = span_text(c->id),
+                                 .nx = c->config.nx,
+                                 .ny = c->config.ny,
+                                 .margin = c->config.margin};
+}
+
+static void on_message(void *arg, struct span from, struct span bytes)
+{
+    struct cluster_nats *c = arg;
+    struct mono now = clock_mono();
+
+    (void)from;
+    if (!member_may_act(&c->member, now)) {
+        c->barred++;
+        return;
+    }
+    if (courier_message(c->world, bytes, now) != 0)
+        log_often(LOG_WARN, "cluster: not a message of ours bytes=%zu", bytes.n);
+    outbox_flush(&c->world->outbox);
+}
+
+/* --- what is listened to -----------------------------------------------------------------------
+ */
+
+static void listen_to(struct cluster_nats *c, const char *kind, struct span last, bool on)
+{
+    char text[NATS_BUS_SUBJECT_MAX + 1];
+    struct span s = subject(c, text, kind, last);
+    int err = on ? nats_bus_subscribe(c->bus, s) : nats_bus_unsubscribe(c->bus, s);
+
+    if (err != 0)
+        log_often(LOG_WARN, "cluster: no room to listen subject=%s", text);
+}
+
+static void listen_to_zone(struct cluster_nats *c, uint32_t zone, bool on)
+{
+    char number[16];
+
+    if (c->listens[zone] == on)
+        return;
+    c->listens[zone] = on;
+    listen_to(c, "zone", zone_text(number, zone), on);
+}
+
+static void listen_all(struct cluster_nats *c, bool on)
+{
+    if (c->generation == 0)
+        return;
+    listen_to(c, "all", (struct span){0}, on);
+    listen_to(c, "world", span_text(c->id), on);
+    for (uint32_t i = 0; i < c->world->cluster->n_zones; i++)
+        listen_to_zone(c, i, on && realm_listens(c->world->cluster, i));
+}
+
+static void keep_generation(struct cluster_nats *c)
+{
+    if (c->generation == c->member.tables)
+        return;
+    listen_all(c, false);
+    c->generation = c->member.tables;
+    listen_all(c, true);
+}
+
+/* --- the machines ------------------------------------------------------------------------------
+ */
+
+/* Zones whose owner changed. */
+static void keep_owners(struct cluster_nats *c, struct mono now)
+{
+    const struct claim_name *owner;
+    bool any = false;
+    uint64_t epoch = 0;
+    uint32_t zone;
+
+    while (holdings_next(&c->member.holdings, &zone)) {
+        owner = holdings_owner(&c->member.holdings, &c->member.lease, zone, &epoch);
+        courier_zone(c->world, zone, owner ? claim_name_span(owner) : (struct span){0},
+                     owner ? epoch : 0, now);
+        any = true;
+    }
+    if (!any)
+        return;
+    for (uint32_t i = 0; i < c->world->cluster->n_zones; i++)
+        listen_to_zone(c, i, c->generation != 0 && realm_listens(c->world->cluster, i));
+    outbox_flush(&c->world->outbox);
+}
+
+static void keep_ids(struct cluster_nats *c)
+{
+    const struct id_pool *ids = &c->world->ids;
+    uint32_t first;
+
+    while (blocks_next(&c->member.blocks, &first)) {
+        id_pool_feed(&c->world->ids, first, IDS_BLOCK);
+        c->fed += IDS_BLOCK;
+    }
+    if (c->fed < (uint64_t)ids->out + ids->rest_count + IDS_LOW)
+        blocks_want(&c->member.blocks);
+}
+
+/* All worlds count ticks from the beginning of their generation, so that who is handed over finds
+ * about the same number. Only while nobody has been told one. */
+static void keep_time(struct cluster_nats *c)
+{
+    int64_t began_ms = (int64_t)(c->generation >> GENERATION_LOW_BITS);
+    int64_t ticks = (clock_unix_ms() - began_ms) / (c->world->config.tick_ns / CLOCK_NS_PER_MS);
+
+    if (c->timed)
+        return;
+    c->timed = true;
+    if (ticks > c->world->tick && ticks < UINT32_MAX / 2)
+        c->world->tick = (uint32_t)ticks;
+}
+
+static void tell_state(struct cluster_nats *c, struct mono now)
+{
+    const char *refused = member_refused(&c->member);
+    bool acts = member_may_act(&c->member, now);
+
+    if (refused && !c->refused_told)
+        log_line(LOG_ERROR, "cluster: this world may not take part: %s", refused);
+    c->refused_told = refused != NULL;
+    if (acts == c->acts)
+        return;
+    c->acts = acts;
+    if (acts)
+        keep_time(c);
+    log_line(acts ? LOG_INFO : LOG_WARN, "cluster: %s world=%s generation=%016" PRIx64,
+             acts ? "this world acts" : "this world stands still: its lease is over", c->id,
+             c->generation);
+}
+
+static void answer_unknown(struct cluster_nats *c, const struct kv_command *command)
+{
+    struct kv_result r = {.command = *command, .outcome = KV_UNKNOWN};
+
+    member_result(&c->member, &r, clock_mono());
+}
+
+static void ask_store(struct cluster_nats *c, const struct kv_command *command)
+{
+    static const enum nats_bus_op ops[] = {[KV_GET] = NATS_BUS_GET,
+                                           [KV_CREATE] = NATS_BUS_CREATE,
+                                           [KV_UPDATE] = NATS_BUS_UPDATE,
+                                           [KV_DELETE] = NATS_BUS_DELETE};
+    char key[KV_TEXT_MAX + 1], value[CLAIM_BYTES_MAX];
+    size_t key_n = kv_key_write(&command->key, key), value_n = 0;
+    uint32_t ticket;
+
+    if (c->n_free == 0) {
+        answer_unknown(c, command);
+        return;
+    }
+    ticket = c->free[--c->n_free];
+    c->asked[ticket] = *command;
+    if (command->op == KV_CREATE || command->op == KV_UPDATE)
+        value_n = claim_write(&command->value, value);
+    if (nats_bus_key(c->bus, ops[command->op], ticket, span_of(key, key_n), span_of(value, value_n),
+                     command->revision) == 0)
+        return;
+    c->free[c->n_free++] = ticket;
+    answer_unknown(c, command);
+}
+
+/* Everything that the machines want done, and what they have found. */
+static void settle(struct cluster_nats *c)
+{
+    struct kv_command command;
+    struct mono now = clock_mono();
+
+    if (!c->world)
+        return;
+    while (member_next(&c->member, &command))
+        ask_store(c, &command);
+    keep_generation(c);
+    keep_owners(c, now);
+    keep_ids(c);
+    tell_state(c, now);
+}
+
+static void on_turn(void *arg)
+{
+    struct cluster_nats *c = arg;
+    uint16_t low;
+    uint64_t proposal;
+
+    rng_secret(&low, sizeof(low));
+    proposal = (uint64_t)clock_unix_ms() << GENERATION_LOW_BITS | low;
+    member_turn(&c->member, proposal, clock_mono());
+    settle(c);
+    loop_timer_arm(c->timer, c->config.lease_ns / TURNS);
+}
+
+/* --- what NATS says ----------------------------------------------------------------------------
+ */
+
+static void on_up(void *arg, bool up)
+{
+    struct cluster_nats *c = arg;
+
+    log_line(up ? LOG_INFO : LOG_WARN, "cluster: nats %s url=%s", up ? "up" : "away",
+             c->config.url);
+}
+
+static void on_answer(void *arg, const struct nats_bus_answer *a)
+{
+    static const enum kv_outcome outcomes[] = {[NATS_BUS_DONE] = KV_DONE,
+                                               [NATS_BUS_LOST] = KV_LOST,
+                                               [NATS_BUS_MISSING] = KV_MISSING,
+                                               [NATS_BUS_AWAY] = KV_UNKNOWN};
+    struct cluster_nats *c = arg;
+    struct kv_result r = {
+        .command = c->asked[a->ticket], .outcome = outcomes[a->result], .revision = a->revision};
+
+    c->free[c->n_free++] = (uint32_t)a->ticket;
+    if (r.outcome == KV_DONE && r.command.op == KV_GET && claim_read(a->value, &r.value) != 0) {
+        log_often(LOG_WARN, "cluster: a key holds what is not ours key=%.*s", (int)a->key.n,
+                  (const char *)a->key.p);
+        r.outcome = KV_UNKNOWN;
+    }
+    member_result(&c->member, &r, clock_mono());
+    settle(c);
+}
+
+static void on_follow(void *arg)
+{
+    struct cluster_nats *c = arg;
+
+    member_follow(&c->member, clock_mono());
+}
+
+static void on_entry(void *arg, const struct nats_bus_entry *e)
+{
+    struct cluster_nats *c = arg;
+    struct kv_entry entry = {.revision = e->revision, .deleted = e->deleted};
+
+    if (kv_key_read(e->key, &entry.key) != 0 ||
+        (!e->deleted && claim_read(e->value, &entry.value) != 0)) {
+        log_often(LOG_WARN, "cluster: a key that is not ours key=%.*s", (int)e->key.n,
+                  (const char *)e->key.p);
+        return;
+    }
+    member_entry(&c->member, &entry, clock_mono());
+    settle(c);
+}
+
+static void on_followed(void *arg)
+{
+    struct cluster_nats *c = arg;
+
+    member_followed(&c->member, clock_mono());
+    settle(c);
+}
+
+static const struct nats_bus_user bus_user = {.up = on_up,
+                                              .answer = on_answer,
+                                              .follow = on_follow,
+                                              .entry = on_entry,
+                                              .followed = on_followed,
+                                              .message = on_message};
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+int cluster_nats_create(struct loop *l, const struct cluster_nats_config *config,
+                        struct cluster_nats **out, char *why, size_t why_cap)
+{
+    struct cluster_nats *c = calloc(1, sizeof(*c));
+    int err = E_NOMEM;
+
+    if (c) {
+        c->config = *config;
+        c->loop = l;
+        ASSERT(config->world.n <= LINK_WORLD_MAX);
+        memcpy(c->id, config->world.p, config->world.n);
+        c->asked = calloc(NATS_BUS_KEYS_MAX, sizeof(*c->asked));
+        c->free = calloc(NATS_BUS_KEYS_MAX, sizeof(*c->free));
+        for (; c->free && c->n_free < NATS_BUS_KEYS_MAX; c->n_free++)
+            c->free[c->n_free] = c->n_free;
+        err = c->asked && c->free ? loop_timer_create(l, on_turn, c, &c->timer) : E_NOMEM;
+    }
+    if (err != 0) {
+        snprintf(why, why_cap, "%s", err_text(err));
+        cluster_nats_destroy(c);
+        return err;
+    }
+    *out = c;
+    return 0;
+}
+
+static int start_bus(struct cluster_nats *c)
+{
+    static const char *const follow[] = {"gen", "*.world.>", "*.zone.>", NULL};
+    char name[LINK_WORLD_MAX + 16];
+    struct nats_bus_config bus = {.url = c->config.url,
+                                  .name = name,
+                                  .bucket = BUCKET,
+                                  .follow = follow,
+                                  .message_bytes = MESSAGE_BYTES,
+                                  .user = &bus_user,
+                                  .arg = c};
+
+    snprintf(name, sizeof(name), "aegis-world-%s", c->id);
+    return nats_bus_create(c->loop, &bus, &c->bus);
+}
+
+int cluster_nats_serve(struct cluster_nats *c, struct world *w)
+{
+    const int64_t lease_ns = c->config.lease_ns;
+    struct member_config m = {.lease = {.world = span_text(c->id),
+                                        .address = c->config.address,
+                                        .lease_ns = lease_ns,
+                                        .guard_ns = lease_ns / GUARD_PARTS,
+                                        .renew_ns = lease_ns / RENEWALS},
+                              .terms = c->config.terms,
+                              .zones = w->cluster->n_zones,
+                              .settle_ns = SETTLE_LEASES * lease_ns,
+                              .names = NAMES,
+                              .ids = IDS_BLOCK,
+                              .blocks = w->ids.max / IDS_BLOCK};
+    int err;
+
+    rng_secret(&m.lease.nonce, sizeof(m.lease.nonce));
+    c->listens = calloc(w->cluster->n_zones, sizeof(*c->listens));
+    if (!c->listens)
+        return E_NOMEM;
+    err = member_init(&c->member, &m);
+    if (err != 0)
+        return err;
+    c->world = w;
+    err = start_bus(c);
+    if (err == 0)
+        loop_timer_arm(c->timer, 0);
+    return err;
+}
+
+void cluster_nats_destroy(struct cluster_nats *c)
+{
+    if (!c)
+        return;
+    nats_bus_destroy(c->bus);
+    loop_timer_destroy(c->timer);
+    member_fini(&c->member);
+    free(c->listens);
+    free(c->asked);
+    free(c->free);
+    free(c);
+}
+
+bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now)
+{
+    return member_may_act(&c->member, now);
+}
+
+const char *cluster_nats_refused(const struct cluster_nats *c)
+{
+    return member_refused(&c->member);
+}
+
+bool cluster_nats_up(const struct cluster_nats *c)
+{
+    return c->bus && nats_bus_up(c->bus);
+}
+
+void cluster_nats_counts(const struct cluster_nats *c, struct cluster_nats_counts *out)
+{
+    struct nats_bus_counts bus = {0};
+
+    if (c->bus)
+        nats_bus_counts(c->bus, &bus);
+    *out = (struct cluster_nats_counts){.zones = c->world ? holdings_owned(&c->member.holdings) : 0,
+                                        .published = bus.published,
+                                        .received = bus.received,
+                                        .dropped_out = bus.dropped_out,
+                                        .dropped_in = bus.dropped_in,
+                                        .barred = c->barred,
+                                        .terms = c->member.term,
+                                        .keys_done = bus.done,
+                                        .keys_lost = bus.lost,
+                                        .keys_away = bus.keys_away};
+}
