@@ -36,6 +36,7 @@ struct cluster_nats {
     uint32_t n_free;
     char id[LINK_WORLD_MAX + 1];
 
+    uint32_t term;       /* of what is held: see world/cluster/member */
     uint64_t generation; /* of the subjects that are listened to; 0: none */
     bool *listens;       /* [zones] */
     bool refused_told, acts, timed;
@@ -278,16 +279,36 @@ static void ask_store(struct cluster_nats *c, const struct kv_command *command)
     answer_unknown(c, command);
 }
 
-/* Everything that the machines want done, and what they have found. */
+/* All that was held is void: whoever is in our zones is another's now, before anything is claimed
+ * anew. */
+static void keep_term(struct cluster_nats *c, struct mono now)
+{
+    const struct realm *r = c->world->cluster;
+
+    if (c->term == c->member.term)
+        return;
+    c->term = c->member.term;
+    for (uint32_t i = 0; i < r->n_zones; i++) {
+        if (realm_owns(r, i))
+            courier_zone(c->world, i, (struct span){0}, 0, now);
+    }
+    outbox_flush(&c->world->outbox);
+}
+
+/* Everything that the machines want done, and what they have found. News is acted on at once, so
+ * that a zone that moves does so in as many round trips as it takes. */
 static void settle(struct cluster_nats *c)
 {
     struct kv_command command;
     struct mono now = clock_mono();
+    uint16_t low;
 
-    if (!c->world)
-        return;
+    keep_term(c, now);
+    rng_secret(&low, sizeof(low));
+    member_turn(&c->member, (uint64_t)clock_unix_ms() << GENERATION_LOW_BITS | low, now);
     while (member_next(&c->member, &command))
         ask_store(c, &command);
+    keep_term(c, now);
     keep_generation(c);
     keep_owners(c, now);
     keep_ids(c);
@@ -297,12 +318,7 @@ static void settle(struct cluster_nats *c)
 static void on_turn(void *arg)
 {
     struct cluster_nats *c = arg;
-    uint16_t low;
-    uint64_t proposal;
 
-    rng_secret(&low, sizeof(low));
-    proposal = (uint64_t)clock_unix_ms() << GENERATION_LOW_BITS | low;
-    member_turn(&c->member, proposal, clock_mono());
     settle(c);
     loop_timer_arm(c->timer, c->config.lease_ns / TURNS);
 }
@@ -343,6 +359,7 @@ static void on_follow(void *arg)
     struct cluster_nats *c = arg;
 
     member_follow(&c->member, clock_mono());
+    settle(c);
 }
 
 static void on_entry(void *arg, const struct nats_bus_entry *e)
