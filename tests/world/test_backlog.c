@@ -116,3 +116,49 @@ Test(backlog, random_use_keeps_every_sessions_order_and_leaks_no_block)
     backlog_fini(&b);
     TEST_NO_LEAKS();
 }
+
+Test(backlog, what_is_moved_stands_before_what_waits_there)
+{
+    struct backlog b;
+    struct span body;
+    uint8_t large[300];
+    memset(large, 7, sizeof large);
+    cr_assert_eq(backlog_init(&b, 3), 0);
+    backlog_move(&b, 1, 0);
+    cr_assert_not(backlog_peek(&b, 1, &body), "nothing was moved");
+    cr_assert_eq(backlog_add(&b, 0, span_text("drop")), 0);
+    cr_assert_eq(backlog_add(&b, 0, span_text("one")), 0);
+    cr_assert_eq(backlog_add(&b, 0, span_of(large, sizeof large)), 0);
+    backlog_drop(&b, 0);
+    cr_assert_eq(backlog_add(&b, 1, span_text("three")), 0);
+    backlog_move(&b, 1, 0);
+    cr_assert_not(backlog_peek(&b, 0, &body));
+    cr_assert_eq(backlog_add(&b, 1, span_text("four")), 0);
+    cr_assert(backlog_peek(&b, 1, &body) && span_equal(body, span_text("one")));
+    backlog_drop(&b, 1);
+    cr_assert(backlog_peek(&b, 1, &body) && span_equal(body, span_of(large, sizeof large)));
+    backlog_drop(&b, 1);
+    cr_assert(backlog_peek(&b, 1, &body) && span_equal(body, span_text("three")));
+    backlog_drop(&b, 1);
+    cr_assert(backlog_peek(&b, 1, &body) && span_equal(body, span_text("four")));
+    backlog_move(&b, 2, 1);
+    cr_assert(backlog_peek(&b, 2, &body) && span_equal(body, span_text("four")));
+    backlog_drop(&b, 2);
+    cr_assert_eq(b.bodies, 0);
+    cr_assert_eq(b.used, 0);
+    backlog_fini(&b);
+    TEST_NO_LEAKS();
+}
+
+Test(backlog, one_that_is_handed_over_has_more_room_and_an_end_too)
+{
+    struct backlog b;
+    uint32_t n = 0;
+    cr_assert_eq(backlog_init(&b, 1), 0);
+    while (backlog_add_far(&b, 0, span_text("x")) == 0)
+        n++;
+    cr_assert_eq(n, BACKLOG_FAR_BODIES);
+    cr_assert_eq(backlog_add(&b, 0, span_text("x")), E_FULL);
+    backlog_fini(&b);
+    TEST_NO_LEAKS();
+}

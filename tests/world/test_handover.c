@@ -401,3 +401,25 @@ Test(handover, every_message_again_and_again_changes_nothing)
     cr_assert_eq(r->clients[a].lost, 0);
     end(r);
 }
+
+Test(handover, no_more_than_so_many_are_under_way_and_the_others_go_later)
+{
+    struct handover *h = NULL;
+    struct gift *g;
+    struct guest *u;
+    struct mono now = {0};
+    cr_assert_eq(handover_create(0, &h), 0);
+    for (uint32_t i = 1; i <= HANDOVER_MAX; i++) {
+        cr_assert_eq(handover_gift_new(h, i, 1, now, &g), 0);
+        cr_assert_eq(handover_guest_new(h, i, 1, now, &u), 0);
+    }
+    cr_assert_eq(handover_gift_new(h, 9999, 1, now, &g), E_FULL);
+    cr_assert_eq(handover_guest_new(h, 9999, 1, now, &u), E_FULL);
+    cr_assert_eq(handover_gift(h, 7)->id, 7);
+    handover_gift_drop(h, handover_gift(h, 7));
+    cr_assert_null(handover_gift(h, 7));
+    cr_assert_eq(handover_gift_new(h, 9999, 1, now, &g), 0);
+    cr_assert_eq(handover_gift(h, 9999), g);
+    handover_destroy(h);
+    TEST_NO_LEAKS();
+}
