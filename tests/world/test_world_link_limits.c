@@ -94,20 +94,30 @@ Test(world_link, viewers_of_a_gateway_that_does_not_read_pause_until_it_does)
     TEST_NO_LEAKS();
 }
 
-Test(world_link, connections_beyond_the_limit_are_not_taken_and_counted)
+Test(world_link, a_crowd_that_says_no_hello_holds_up_no_gateway)
 {
     struct edge r;
-    static struct gate *gates[WORLD_LINK_CONNECTIONS + 1];
+    static struct gate *strangers[WORLD_LINK_CONNECTIONS - 1];
 
     edge_init(&r, "30s");
-    for (size_t i = 0; i < ARRAY_LEN(gates); i++)
-        gates[i] = gate_create(&r);
-    edge_until(&r, &r.metrics.refused_full, 1);
-    cr_expect_eq(r.metrics.accepted, WORLD_LINK_CONNECTIONS);
+    struct gate *before = gate_up(&r, "before");
+    for (size_t i = 0; i < ARRAY_LEN(strangers); i++)
+        strangers[i] = gate_create(&r);
+    edge_until(&r, &r.metrics.connections, WORLD_LINK_CONNECTIONS);
+    cr_expect_eq(r.metrics.ended_crowded, 0);
+
+    struct gate *late = gate_up(&r, "late");
+    cr_expect_eq(r.metrics.ended_crowded, 1);
+    edge_until_true(&r, &strangers[0]->over); /* who has waited longest */
+    cr_expect_not(strangers[1]->over);
     cr_expect_eq(r.metrics.connections, WORLD_LINK_CONNECTIONS);
-    edge_until_true(&r, &gates[WORLD_LINK_CONNECTIONS]->over);
-    for (size_t i = 0; i < ARRAY_LEN(gates); i++)
-        gate_destroy(gates[i]);
+    cr_expect_eq(r.world->sessions.links_slots.live, 2);
+    gate_enter(before, 1, "alpha"); /* a link is none of those */
+    gate_enter(late, 1, "beta");
+    for (size_t i = 0; i < ARRAY_LEN(strangers); i++)
+        gate_destroy(strangers[i]);
+    gate_destroy(before);
+    gate_destroy(late);
     edge_fini(&r);
     TEST_NO_LEAKS();
 }

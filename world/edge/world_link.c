@@ -364,17 +364,24 @@ static int connection_create(struct world_link *k, int fd, const char *peer)
     return 0;
 }
 
+/* A place for one more: of who has waited longest without being up, so that a crowd of strangers
+ * holds up no gateway. */
+static void make_place(struct world_link *k)
+{
+    struct connection *oldest = NULL;
+
+    for (struct connection *c = k->first; c; c = c->next)
+        oldest = is_up(c) ? oldest : c;
+    ASSERT(oldest); /* there are more places than links */
+    world_link_end(oldest, oldest->finishing ? oldest->end : END_CROWDED);
+}
+
 static void on_accepted(void *arg, int fd, const char *peer)
 {
     struct world_link *k = arg;
 
-    if (k->connections == WORLD_LINK_CONNECTIONS) {
-        close(fd);
-        k->metrics->refused_full++;
-        log_often(LOG_WARN, "connection refused peer=%s reason=full connections=%" PRIu32, peer,
-                  k->connections);
-        return;
-    }
+    if (k->connections == WORLD_LINK_CONNECTIONS)
+        make_place(k);
     int err = connection_create(k, fd, peer);
     if (err != 0) {
         k->metrics->refused_error++;

@@ -12,7 +12,8 @@
 #include "world/world.h"
 #include "world/world_opts.h"
 
-/* Connections at once: every link that the core has a place for, and as many on their way. */
+/* Connections at once: every link that the core has a place for, and as many on their way. For one
+ * more the one that has waited longest without being up is closed. */
 #define WORLD_LINK_CONNECTIONS (2 * SESSION_LINKS_MAX)
 
 struct keys;

@@ -23,6 +23,7 @@
     X(END_VERSION, version)       \
     X(END_KEY, key)               \
     X(END_FULL, full)             \
+    X(END_CROWDED, crowded)       \
     X(END_DRAINING, draining)
 
 #define END_ENUM(name, word) name,
