@@ -2,13 +2,16 @@
  * May touch: tests/pair, tests/raw_client. On trouble: the test fails.
  */
 #include "common/parts.h"
+#include "tests/certs.h"
 #include "tests/leak.h"
 #include "tests/pair.h"
 #include "tests/raw_client.h"
+#include "tests/tls_peer.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 TestSuite(e2e_proxy_head, .fini = process_end_all, .timeout = 60);
 
@@ -171,6 +174,47 @@ Test(e2e_proxy_head, it_stands_before_http_too)
     cr_assert_str_eq(got, "HTTP/1.1 200 OK");
     raw_close(&c);
     pair_end(&pair);
+    TEST_NO_LEAKS();
+}
+
+#endif
+
+#ifdef PARTS_TLS
+
+Test(e2e_proxy_head, under_tls_the_header_comes_before_the_handshake)
+{
+    static const uint8_t ping[] = {0, 0, 0, 4, 0x93, 11, 7, 0xc0};
+    static const uint8_t pong[] = {0, 0, 0, 4, 0x93, 12, 7, 0xc0};
+    const struct mono deadline = process_deadline(PROCESS_PATIENCE_MS);
+    struct certs certs;
+    struct raw_client raw;
+    struct tls_peer peer;
+    uint8_t got[sizeof(pong)];
+    size_t n = 0;
+    int shaken;
+
+    certs_make(&certs, "localhost");
+    struct pair pair =
+        pair_start(NULL, PROCESS_ARGS("-proxy-protocol", ANYBODY, "-log-level", "debug",
+                                      "-tls-cert", certs.cert, "-tls-key", certs.key));
+    raw_connect(&raw, pair.gateway->addr);
+    send_text(&raw, FOUR);
+    tls_peer_client(&peer, dup(raw.fd), 0, NULL);
+    while ((shaken = tls_peer_shake(&peer)) == 0)
+        process_rest(deadline, "a handshake");
+    cr_assert_eq(shaken, 1);
+    while (tls_peer_send(&peer, ping, sizeof(ping)) == 0)
+        process_rest(deadline, "room for a ping");
+    while (n < sizeof(pong)) {
+        n += tls_peer_recv(&peer, got + n, sizeof(got) - n);
+        process_rest(deadline, "its answer");
+    }
+    cr_assert_arr_eq(got, pong, sizeof(pong));
+    process_await_log(pair.gateway, "client connected peer=192.0.2.1:57198", 1);
+    tls_peer_end(&peer);
+    raw_close(&raw);
+    pair_end(&pair);
+    certs_end(&certs);
     TEST_NO_LEAKS();
 }
 
