@@ -1,6 +1,8 @@
 /* common/admin_token.c: see the header. */
 #include "common/admin_token.h"
 
+#include "common/file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +13,7 @@ static const char SCHEME[] = "Bearer ";
 /* The file's first line without its end; `line` has room for one character more than a token. */
 static int first_line(const char *path, char line[ADMIN_TOKEN_MAX + 2], size_t *n)
 {
-    FILE *f = fopen(path, "re");
+    FILE *f = file_open(path);
     int err;
 
     if (!f)

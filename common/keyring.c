@@ -2,6 +2,7 @@
 #include "common/keyring.h"
 
 #include "common/base64.h"
+#include "common/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -114,7 +115,7 @@ static void forget(struct span *text)
 /* A whole file, to be forgotten; n 0 and errno where it cannot be had. */
 static struct span read_file(const char *path)
 {
-    FILE *f = fopen(path, "re");
+    FILE *f = file_open(path);
     uint8_t *text = malloc(KEYRING_FILE_MAX + 1);
     size_t n = f && text ? fread(text, 1, KEYRING_FILE_MAX + 1, f) : 0;
     int err = !f || !text || ferror(f) ? errno : n == 0 ? ENODATA : 0;

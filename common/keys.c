@@ -4,6 +4,7 @@
 #include "common/keys.h"
 
 #include "common/err.h"
+#include "common/file.h"
 #include "common/log.h"
 
 #include <errno.h>
@@ -97,7 +98,7 @@ int keys_read(struct keys *k, char *why, size_t why_cap)
     struct key list[KEYS_MAX];
     uint32_t n = 0;
     struct stat st;
-    FILE *f = fopen(k->path, "re");
+    FILE *f = file_open(k->path);
 
     if (!f)
         return say(k, why, why_cap, E_IO, strerror(errno));

@@ -9,6 +9,7 @@
 #ifdef PARTS_TLS
 
 #include "common/err.h"
+#include "common/file.h"
 
 #include <errno.h>
 #include <openssl/err.h>
@@ -31,7 +32,7 @@ static int blame(struct tls_why *why, int err, const char *file, const char *wha
 /* The whole file as a BIO that reads from memory; NULL: `why` says it. */
 static BIO *open_file(const char *file, struct tls_why *why)
 {
-    FILE *f = fopen(file, "re");
+    FILE *f = file_open(file);
     struct stat st;
     BIO *b = NULL;
 
