@@ -32,6 +32,7 @@ struct http_feed {
     struct stream *stream;
     struct loop_timer *timer; /* until the whole request is there */
     size_t answer;            /* bytes of its answer, counted among all answers */
+    bool asked;               /* its request was there, or was refused */
     bool stays;
     char peer[HTTP_PEER_MAX];
 };
@@ -330,6 +331,7 @@ static size_t on_data(void *arg, struct span bytes)
         refuse(v, 400, NULL, false);
     else if (!respond(v, &head, span_of(bytes.p + used, bytes.n - used)))
         return 0;
+    v->asked = true;
     loop_timer_cancel(v->timer);
     /* What stands behind it is a body that nobody asked for, or a second request. */
     return bytes.n;
@@ -351,6 +353,7 @@ static void on_late(void *arg)
 {
     struct http_feed *v = arg;
     v->owner->counts.late++;
+    v->asked = true;
     refuse(v, 408, NULL, false);
 }
 
@@ -380,17 +383,32 @@ static int visitor_create(struct http *h, int fd, const char *peer)
     return 0;
 }
 
+/* A place for one more: of who has waited longest without a request, or where all have asked, of
+ * who has been here longest. So a crowd that says nothing, or reads nothing, keeps no operator out.
+ */
+static void make_place(struct http *h)
+{
+    struct http_feed *oldest = NULL;
+
+    for (struct http_feed *v = h->first; v; v = v->next) {
+        if (!v->stays && (!oldest || !v->asked || oldest->asked))
+            oldest = v;
+    }
+    ASSERT(oldest); /* one of those that were counted */
+    h->counts.full++;
+    log_often(LOG_WARN, "admin connection ended reason=full peer=%s connections=%" PRIu32,
+              oldest->peer, h->visitors);
+    leave(oldest);
+}
+
 static void on_accepted(void *arg, int fd, const char *peer)
 {
     struct http *h = arg;
-    if (h->visitors >= h->config.connections) {
-        close(fd);
-        h->counts.full++;
-        log_often(LOG_WARN, "admin connection not taken peer=%s connections=%" PRIu32, peer,
-                  h->visitors);
-        return;
-    }
+
+    if (h->visitors >= h->config.connections)
+        make_place(h);
     int err = visitor_create(h, fd, peer);
+
     if (err != 0) {
         h->counts.full++;
         log_often(LOG_WARN, "admin connection not taken peer=%s: %s", peer, err_text(err));

@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#define HTTP_CONNECTIONS_MAX 32                   /* at once, without feeds; one more is closed */
+#define HTTP_CONNECTIONS_MAX 32                   /* at once, without feeds; for one more one goes */
 #define HTTP_HEAD_MAX        8192                 /* bytes of a head with its empty line */
 #define HTTP_BODY_MAX        4096                 /* bytes of a POST's body */
 #define HTTP_ANSWER_MAX      (8u << 20)           /* bytes */
@@ -73,7 +73,7 @@ struct http_counts {
     uint64_t answered; /* by a page, or an order that was carried out */
     uint64_t refused;  /* with 400 to 500, whoever refused */
     uint64_t late;     /* requests that did not come in time */
-    uint64_t full;     /* connections not taken */
+    uint64_t full;     /* connections ended for one more, or not taken */
 };
 
 struct http;
