@@ -22,6 +22,25 @@ static uint32_t slot_of(const struct oracle *o, const struct oracle_player *p)
     return EXPLAIN_NOBODY;
 }
 
+/* How many others may hold the viewer's places: those within the radius, and whom it knows within
+ * the hysteresis too. */
+static uint32_t holders(const struct oracle *o, const struct oracle_player *v,
+                        const struct oracle_player *p)
+{
+    const struct rig_session *s = &o->rig->sessions[v->s];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < o->n; i++) {
+        const struct oracle_player *q = &o->players[i];
+        bool known = q->inside && rig_view_find(&s->view, q->id) != NULL;
+        double reach = o->rules.radius + (known ? o->rules.hysteresis : 0);
+
+        n += q != v && q != p && q->inside && q->scene == v->scene &&
+             hypot(q->x - v->x, q->y - v->y) <= reach * (1 + NEAR_ENOUGH);
+    }
+    return n;
+}
+
 /* May this be the reason, after a tick? */
 static bool fits(const struct oracle *o, const struct oracle_player *v,
                  const struct oracle_player *p, const struct explain *x)
@@ -52,7 +71,8 @@ static bool fits(const struct oracle *o, const struct oracle_player *v,
     case EXPLAIN_FAR:
         return same && d > (r + h) * (1 - NEAR_ENOUGH);
     case EXPLAIN_CAP:
-        return soft->max > 0 && x->in_sight > soft->max && d <= r * (1 + NEAR_ENOUGH);
+        return soft->max > 0 && x->ahead >= soft->max && holders(o, v, p) >= soft->max &&
+               d <= r * (1 + NEAR_ENOUGH);
     case EXPLAIN_REFRESH:
         return soft->refresh > 1 && x->due > 0 && x->due <= soft->refresh;
     case EXPLAIN_TURN:

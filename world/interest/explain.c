@@ -49,20 +49,39 @@ static void note_distance(const struct world *w, uint32_t viewer, uint32_t subje
     x->kept_within = x->distance2 <= reach * reach;
 }
 
-/* How many stand within the radius, and how many of those are nearer. */
-static void note_crowd(const struct world *w, uint32_t viewer, struct explain *x)
+/* For the cap; false: it takes no place there. `rank`: the lower, the sooner. */
+static bool cap_rank(const struct world *w, uint32_t viewer, uint32_t slot, double d2,
+                     const struct explain *x, double *rank)
+{
+    const struct soft *s = w->sight.soft;
+    const struct soft_viewer *v = &s->viewers[viewer];
+    const uint32_t id = w->entities.id[slot];
+    const bool known = soft_list_find(s, v, known_key(id, slot)) != SOFT_NONE;
+    const double reach = x->radius + (known ? x->hysteresis : 0);
+
+    *rank = soft_list_always(v, id) ? 0 : soft_work_rank(sqrt(d2), known);
+    return d2 <= reach * reach;
+}
+
+/* How many stand within the radius, how many of those are nearer, and who comes before it where
+ * places are few. */
+static void note_crowd(const struct world *w, uint32_t viewer, uint32_t subject, struct explain *x)
 {
     const struct entities *e = &w->entities;
     const double r2 = x->radius * x->radius;
+    double own, other;
 
+    (void)cap_rank(w, viewer, subject, x->distance2, x, &own);
     for (uint32_t i = 0; i < e->alive_count; i++) {
         uint32_t slot = e->alive[i];
-        double other2 = soft_work_distance2(e, viewer, slot);
+        double d2 = soft_work_distance2(e, viewer, slot);
 
-        if (slot == viewer || e->scene[slot] != e->scene[viewer] || other2 > r2)
+        if (slot == viewer || e->scene[slot] != e->scene[viewer])
             continue;
-        x->in_sight++;
-        x->nearer += other2 < x->distance2;
+        x->in_sight += d2 <= r2;
+        x->nearer += d2 <= r2 && d2 < x->distance2;
+        if (slot != subject && cap_rank(w, viewer, slot, d2, x, &other))
+            x->ahead += other <= own;
     }
 }
 
@@ -87,7 +106,7 @@ static void note_turn(const struct world *w, uint32_t viewer, uint32_t subject, 
     }
 }
 
-static void note_soft(const struct world *w, uint32_t viewer, struct explain *x)
+static void note_soft(const struct world *w, uint32_t viewer, uint32_t subject, struct explain *x)
 {
     const struct soft *s = w->sight.soft;
     const struct soft_viewer *v = &s->viewers[viewer];
@@ -103,7 +122,7 @@ static void note_soft(const struct world *w, uint32_t viewer, struct explain *x)
         x->every = s->rules.every[x->tier];
     }
     if (x->max > 0 && x->same_scene)
-        note_crowd(w, viewer, x);
+        note_crowd(w, viewer, subject, x);
 }
 
 /* --- the one reason --------------------------------------------------------------------------- */
@@ -131,7 +150,7 @@ static enum explain_why why_not_soft(const struct world *w, uint32_t viewer, uin
         return EXPLAIN_NO_ROOM;
     if (v->flags & SOFT_LOOK)
         return EXPLAIN_NEXT_TICK;
-    if (x->max > 0 && v->n >= x->max)
+    if (x->max > 0 && v->n >= x->max && x->ahead >= x->max)
         return EXPLAIN_CAP;
     if (s->by_look) {
         x->due = ticks_to(w->tick + viewer, x->refresh, 0);
@@ -195,7 +214,7 @@ void explain_pair(struct world *w, uint32_t viewer, uint32_t subject, struct exp
         note_distance(w, viewer, subject, x);
     note_session(w, viewer, x);
     if (w->sight.soft)
-        note_soft(w, viewer, x);
+        note_soft(w, viewer, subject, x);
     x->sees = sight_watches(&w->sight, viewer) && sight_knows(&w->sight, e, viewer, subject);
     if (!x->sees) {
         x->why = why_not(w, viewer, subject, x);

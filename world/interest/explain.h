@@ -57,8 +57,9 @@ struct explain {
     uint32_t max;      /* -aoi-max; 0: off */
     uint32_t in_sight; /* within the radius; where max > 0 */
     uint32_t nearer;   /* of those who are nearer; where max > 0 */
-    uint64_t bytes;    /* budget of the viewer in a tick; 0: off */
-    uint32_t waited;   /* ticks that the last change has waited for bytes; 0: none waits */
+    uint32_t ahead;  /* who take a place before it: nearer, or kept by the margin; where max > 0 */
+    uint64_t bytes;  /* budget of the viewer in a tick; 0: off */
+    uint32_t waited; /* ticks that the last change has waited for bytes; 0: none waits */
     bool slow_client, slow_link; /* why the viewer's batches wait */
 };
 

@@ -117,15 +117,6 @@ static bool stays(const struct world *w, uint32_t viewer, uint64_t at, double *d
     return *d2 <= s->work->keep2;
 }
 
-static bool is_always(const struct soft_viewer *v, uint32_t id)
-{
-    for (uint32_t i = 0; i < v->n_always; i++) {
-        if (v->always[i] == id)
-            return true;
-    }
-    return false;
-}
-
 /* Note one who may be kept: those always seen first, then by distance, where newcomers count as
  * further away than they are. */
 static void consider(const struct world *w, uint32_t viewer, uint32_t n, struct soft_choice c)
@@ -136,9 +127,8 @@ static void consider(const struct world *w, uint32_t viewer, uint32_t n, struct 
     uint32_t bits = 0;
     float rank;
 
-    if (c.place == SOFT_NONE)
-        d += d * SOFT_CAP_SHARE > SOFT_CAP_UNITS ? d * SOFT_CAP_SHARE : SOFT_CAP_UNITS;
-    if (!is_always(&s->viewers[viewer], w->entities.id[c.slot])) {
+    d = soft_work_rank(d, c.place != SOFT_NONE);
+    if (!soft_list_always(&s->viewers[viewer], w->entities.id[c.slot])) {
         rank = (float)d; /* not negative, so its bits are in its order */
         memcpy(&bits, &rank, sizeof(bits));
         bits++;

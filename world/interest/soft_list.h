@@ -49,6 +49,16 @@ struct soft_viewer {
     uint32_t always[SOFT_ALWAYS_MAX]; /* ids */
 };
 
+/* Is it seen whatever the cap says? */
+static inline bool soft_list_always(const struct soft_viewer *v, uint32_t id)
+{
+    for (uint32_t i = 0; i < v->n_always; i++) {
+        if (v->always[i] == id)
+            return true;
+    }
+    return false;
+}
+
 int soft_list_init(struct soft *s, uint64_t max_pairs) MUST_CHECK;
 void soft_list_fini(struct soft *s);
 

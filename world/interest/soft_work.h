@@ -82,6 +82,14 @@ static inline double soft_work_distance2(const struct entities *e, uint32_t a, u
     return dx * dx + dy * dy;
 }
 
+/* How far one is for the cap: a newcomer counts as further away than it is. */
+static inline double soft_work_rank(double d, bool known)
+{
+    if (known)
+        return d;
+    return d + (d * SOFT_CAP_SHARE > SOFT_CAP_UNITS ? d * SOFT_CAP_SHARE : SOFT_CAP_UNITS);
+}
+
 /* Note that the viewer is told by an add what the wire says of the entity. */
 void soft_work_told(struct world *w, uint32_t viewer, uint32_t place);
 /* Note what a viewer was told of those of whom that is not noted; between two ticks. */
