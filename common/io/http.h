@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-#define HTTP_CONNECTIONS_MAX 32                   /* at once, without feeds; for one more one goes */
+#define HTTP_CONNECTIONS_MAX 32                   /* at once, without feeds */
 #define HTTP_HEAD_MAX        8192                 /* bytes of a head with its empty line */
 #define HTTP_BODY_MAX        4096                 /* bytes of a POST's body */
 #define HTTP_ANSWER_MAX      (8u << 20)           /* bytes */
