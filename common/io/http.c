@@ -388,13 +388,13 @@ static int visitor_create(struct http *h, int fd, const char *peer)
  */
 static void make_place(struct http *h)
 {
-    struct http_feed *oldest = NULL;
+    struct http_feed *oldest = h->first;
 
     for (struct http_feed *v = h->first; v; v = v->next) {
-        if (!v->stays && (!oldest || !v->asked || oldest->asked))
+        if (!v->stays && (oldest->stays || !v->asked || oldest->asked))
             oldest = v;
     }
-    ASSERT(oldest); /* one of those that were counted */
+    ASSERT(!oldest->stays); /* one of those that were counted */
     h->counts.full++;
     log_often(LOG_WARN, "admin connection ended reason=full peer=%s connections=%" PRIu32,
               oldest->peer, h->visitors);

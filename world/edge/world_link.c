@@ -368,11 +368,11 @@ static int connection_create(struct world_link *k, int fd, const char *peer)
  * holds up no gateway. */
 static void make_place(struct world_link *k)
 {
-    struct connection *oldest = NULL;
+    struct connection *oldest = k->first;
 
     for (struct connection *c = k->first; c; c = c->next)
         oldest = is_up(c) ? oldest : c;
-    ASSERT(oldest); /* there are more places than links */
+    ASSERT(!is_up(oldest)); /* there are more places than links */
     world_link_end(oldest, oldest->finishing ? oldest->end : END_CROWDED);
 }
 
