@@ -103,7 +103,7 @@ static int gateway_join_reload(struct gateway_run *run, const struct gateway_con
         r = reload_join(&run->reload, "link-key", gateway_reload_keys, run);
     if (r == 0 && config->tls_cert[0] != '\0')
         r = reload_join(&run->reload, "tls-cert", gateway_reload_tls, run);
-    return r;
+    return r == 0 ? reload_otherwise(&run->reload, gateway_signalled, run) : r;
 }
 
 static void gateway_run(struct gateway_run *run, const struct gateway_config *config)

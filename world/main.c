@@ -3,9 +3,9 @@
  *   gateways ◄─► world_link ─► inbox ─► core ─► outbox ─► world_link
  *                 ticker ─────► tick ──┘
  *
- * The first SIGTERM or SIGINT stops the listener, sends what is queued and closes the links;
- * gateways keep their clients; meanwhile the store takes where everybody stands. A second one ends
- * at once.
+ * The first SIGTERM, SIGINT, or SIGHUP where no file is to be read anew, stops the listener, sends
+ * what is queued and closes the links; gateways keep their clients; meanwhile the store takes where
+ * everybody stands. A second one ends at once.
  * May touch: everything in world, common/io, the clock. On trouble: one line and an exit status.
  */
 #include "common/err.h"
@@ -344,7 +344,9 @@ static int start(struct program *p, char *why, size_t why_cap)
     err = start_admin(p, why, why_cap);
     if (err != 0)
         return err;
-    err = ticker_init(&p->ticker, p->loop, p->options.core.tick_ns, on_tick, p);
+    err = reload_otherwise(&p->reload, on_signal, p);
+    if (err == 0)
+        err = ticker_init(&p->ticker, p->loop, p->options.core.tick_ns, on_tick, p);
     if (err == 0)
         err = world_status_init(&p->status, p->loop, p->world, p->options.status_ns);
     if (err != 0)

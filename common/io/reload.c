@@ -43,6 +43,15 @@ int reload_join(struct reload *r, const char *flag, reload_fn *fn, void *arg)
     return 0;
 }
 
+int reload_otherwise(struct reload *r, loop_signal_fn *fn, void *arg)
+{
+    struct sigaction now;
+
+    if (r->n > 0 || sigaction(SIGHUP, NULL, &now) != 0 || now.sa_handler == SIG_IGN)
+        return 0;
+    return loop_signal_create(r->loop, SIGHUP, fn, arg, &r->signal);
+}
+
 void reload_fini(struct reload *r)
 {
     loop_signal_destroy(r->signal);

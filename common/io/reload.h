@@ -1,8 +1,9 @@
 /* common/io/reload.h: what is read anew at SIGHUP.
  * Each part of a program that keeps a file in memory joins with its flag's name and a function; at
  * the signal all are called, in the order in which they joined, in the loop's thread. Where nobody
- * has joined the signal does what it always did. May touch: the loop, the log. Never: files.
- * On trouble: who cannot read its file keeps what it had, and says why; the others go on.
+ * has joined the signal is that of a terminal that closes: reload_otherwise. May touch: the loop,
+ * the log. Never: files. On trouble: who cannot read its file keeps what it had, and says why; the
+ * others go on.
  */
 #pragma once
 
@@ -29,5 +30,8 @@ struct reload {
 void reload_init(struct reload *r, struct loop *loop);
 /* `flag` without its dash. E_NOMEM, E_IO: as loop_signal_create. */
 int reload_join(struct reload *r, const char *flag, reload_fn *fn, void *arg) MUST_CHECK;
+/* When all who want to have joined: where that is nobody, SIGHUP calls `fn`, unless it is ignored
+ * (as under nohup). E_NOMEM, E_IO. */
+int reload_otherwise(struct reload *r, loop_signal_fn *fn, void *arg) MUST_CHECK;
 /* All zero is fine. */
 void reload_fini(struct reload *r);

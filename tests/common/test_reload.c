@@ -59,3 +59,34 @@ Test(reload, without_anybody_the_signal_ends_the_process, .signal = SIGHUP)
     raise(SIGHUP);
     reload_fini(&r);
 }
+
+static void on_hangup(void *arg, int signo)
+{
+    int *calls = arg;
+
+    cr_assert_eq(signo, SIGHUP);
+    (*calls)++;
+}
+
+Test(reload, without_anybody_something_else_may_be_done_unless_the_signal_is_ignored)
+{
+    struct reload r;
+    struct loop *loop;
+    int calls = 0;
+
+    cr_assert_eq(loop_create(&loop), 0);
+    reload_init(&r, loop);
+    signal(SIGHUP, SIG_IGN);
+    cr_assert_eq(reload_otherwise(&r, on_hangup, &calls), 0);
+    raise(SIGHUP);
+    loop_turn(loop, 0);
+    cr_assert_eq(calls, 0);
+    signal(SIGHUP, SIG_DFL);
+    cr_assert_eq(reload_otherwise(&r, on_hangup, &calls), 0);
+    raise(SIGHUP);
+    while (calls == 0)
+        loop_turn(loop, CLOCK_NS_PER_S);
+    reload_fini(&r);
+    loop_destroy(loop);
+    TEST_NO_LEAKS();
+}

@@ -1,4 +1,4 @@
-/* tests/e2e/test_e2e_drain.c: SIGTERM and SIGINT, once and twice, case F01.
+/* tests/e2e/test_e2e_drain.c: SIGTERM, SIGINT and a terminal that closes, once and twice, case F01.
  * May touch: tests/pair, tests/raw_client, tests/e2e/stage. On trouble: the test fails.
  */
 #include "proto/frame.h"
@@ -258,5 +258,22 @@ Test(e2e_drain, f01_sigint_ends_a_world_that_a_shell_started_in_the_background)
 Test(e2e_drain, f01_sigint_ends_a_gateway_that_a_shell_started_in_the_background)
 {
     must_end_in_a_shell("-role=gateway", "-upstream", "127.0.0.1:1");
+    TEST_NO_LEAKS();
+}
+
+/* --- the terminal ----------------------------------------------------------------------------- */
+
+Test(e2e_drain, a_terminal_that_closes_is_an_end_too)
+{
+    struct pair pair = pair_start(NULL, NULL);
+    struct raw_client c;
+
+    raw_join(&c, pair.gateway->addr, "c");
+    process_signal(pair.world, SIGHUP);
+    process_signal(pair.gateway, SIGHUP);
+    raw_must_bye(&c, PE_SHUTTING_DOWN);
+    process_await_exit(pair.gateway, PROCESS_PATIENCE_MS, 0);
+    process_await_exit(pair.world, PROCESS_PATIENCE_MS, 0);
+    process_check_all();
     TEST_NO_LEAKS();
 }
