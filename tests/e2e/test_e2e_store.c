@@ -237,9 +237,14 @@ Test(e2e_store, a_bad_store_ends_the_start_with_one_line_that_names_it)
         const char *store, *words;
         int status;
     } rows[] = {
-        {"postgres://db/aegis", "-store: \"postgres://db/aegis\": PostgreSQL is not built in", 2},
+#ifdef AEGIS_PART_LIBPQ
+        {"postgres://127.0.0.1:1/aegis", "-store: postgres://127.0.0.1:1/aegis: connection to", 1},
+#else
+        {"postgres://127.0.0.1:1/aegis", "-store: \"postgres://127.0.0.1:1/aegis\": this program",
+         2},
+#endif
         {"sqlite:", "-store: \"sqlite:\": lacks the name of a file", 2},
-        {"redis", "-store: \"redis\": must be none or sqlite:FILE", 2},
+        {"redis", "-store: \"redis\": must be none, sqlite:FILE or postgres://", 2},
         {"sqlite:/no/such/folder/w.db", "-store: sqlite:/no/such/folder/w.db: No such file", 1},
     };
 
