@@ -151,7 +151,7 @@ test("a portal leads to another scene, and everybody is forgotten", async () => 
     await ann.until(() => aegis.seen().some((one) => one.name === "ben"));
     await ann.page.evaluate(() => aegis.client.walk(62.5, 24.5, true));
     await ann.until(() => aegis.client.self?.scene === "wild", null, 30000);
-    assert.equal(await ann.page.textContent("#scene"), "wild");
+    await ann.until(() => document.querySelector("#scene").textContent === "wild"); // a frame later
     assert.ok(!(await seen(ann, "ben")), "he is elsewhere");
     await ann.until(() => document.querySelector("#log").textContent.includes("You are in wild."));
     await ann.page.waitForTimeout(500); // the map comes
