@@ -7,9 +7,10 @@
 # planted error (-DPLANT=n, see each model's head) has to break an assertion.
 # May touch: DIR. On trouble: `not ok - ...` with what the checker said, and exit status 1.
 set -u
+mkdir -p "$1" || exit 1
+dir=$(cd "$1" && pwd)
 cd "$(dirname "$0")" || exit 1
 here=$(pwd)
-dir=$1
 cc=${CC:-gcc}
 writes=${WRITES:-6}
 failures=0
