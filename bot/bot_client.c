@@ -462,11 +462,6 @@ int bot_client_send(struct bot_client *c, const struct message *m)
     return 0;
 }
 
-int bot_client_send_raw(struct bot_client *c, struct span bytes)
-{
-    return c->stream ? stream_write(c->stream, bytes) : E_CLOSED;
-}
-
 void bot_client_deaf(struct bot_client *c, bool on)
 {
     c->deaf = on;

@@ -106,8 +106,6 @@ int bot_client_move_with(struct bot_client *c, double x, double y, double dir,
 int bot_client_walk(struct bot_client *c, double x, double y, bool path) MUST_CHECK;
 int bot_client_say(struct bot_client *c, const char *text) MUST_CHECK;
 int bot_client_ping(struct bot_client *c) MUST_CHECK;
-/* Send bytes as they are: for peers that break the rules. No answer is expected. */
-int bot_client_send_raw(struct bot_client *c, struct span bytes) MUST_CHECK;
 
 /* Stop and go on reading: for peers that do not listen. Lasts over the connection's end. */
 void bot_client_deaf(struct bot_client *c, bool on);

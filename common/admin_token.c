@@ -78,3 +78,22 @@ enum admin_token_says admin_token_check(const struct admin_token *t, struct span
         differ |= (size_t)(given.p[i] ^ (uint8_t)t->text[i % t->n]);
     return differ == 0 ? ADMIN_TOKEN_GOOD : ADMIN_TOKEN_WRONG;
 }
+
+const char *admin_token_refusal(const struct admin_token *t, struct span authorization,
+                                const char *off, int *status)
+{
+    *status = 401;
+    switch (admin_token_check(t, authorization)) {
+    case ADMIN_TOKEN_OFF:
+        *status = 403;
+        return off;
+    case ADMIN_TOKEN_MISSING:
+        return "this needs the field Authorization: Bearer with the token of -admin-token";
+    case ADMIN_TOKEN_WRONG:
+        return "the token is wrong";
+    case ADMIN_TOKEN_GOOD:
+        break;
+    }
+    *status = 200;
+    return NULL;
+}

@@ -24,3 +24,7 @@ int admin_token_read(const char *path, struct admin_token *out, char *why,
                      size_t why_cap) MUST_CHECK;
 /* Of an Authorization field's value. How long it takes tells nothing of the secret. */
 enum admin_token_says admin_token_check(const struct admin_token *t, struct span authorization);
+/* The same as an answer: NULL where it is good, else why not, with HTTP's `status`. `off` is said
+ * where no token was set. */
+const char *admin_token_refusal(const struct admin_token *t, struct span authorization,
+                                const char *off, int *status);

@@ -20,12 +20,6 @@ static const char PEM_BEGIN[] = "-----BEGIN ";
 static const char *const alg_texts[SIGN_COUNT] = {
     [SIGN_HS256] = "HS256", [SIGN_RS256] = "RS256", [SIGN_ES256] = "ES256"};
 
-const char *sign_alg_text(enum sign_alg alg)
-{
-    ASSERT(alg < SIGN_COUNT);
-    return alg_texts[alg];
-}
-
 bool sign_alg_find(struct span text, enum sign_alg *out)
 {
     for (size_t i = 0; i < SIGN_COUNT; i++) {

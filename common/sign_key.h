@@ -23,9 +23,7 @@ struct sign_key {
     struct span own;          /* owned: the secret, or a private key's PEM; n 0: it cannot sign */
 };
 
-/* "HS256". */
-const char *sign_alg_text(enum sign_alg alg);
-/* False: none of the three. */
+/* Of "HS256", "RS256", "ES256". False: none of the three. */
 bool sign_alg_find(struct span text, enum sign_alg *out);
 
 /* Copies what it is given. NULL, or what is wrong with it; then `out` is empty. */

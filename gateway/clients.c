@@ -248,19 +248,6 @@ void clients_pause(struct clients *all, bool paused)
     }
 }
 
-uint32_t clients_tell(struct clients *all, uint32_t code)
-{
-    uint32_t told = 0;
-    for (uint32_t slot = 0; slot < all->slots.fresh; slot++) {
-        struct client *c = clients_find(all, slot);
-        if (!c)
-            continue;
-        client_send_error(c, code, 0, 0);
-        told++;
-    }
-    return told;
-}
-
 void clients_bye(struct clients *all, uint32_t code, enum client_end end)
 {
     for (uint32_t slot = 0; slot < all->slots.fresh; slot++) {

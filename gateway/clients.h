@@ -138,9 +138,6 @@ void clients_step(struct clients *all, uint32_t ms);
 /* Stop reading everybody, or go on; time does not count against them meanwhile. */
 void clients_pause(struct clients *all, bool paused);
 
-/* The same ErrorNotify to all, seq and cmd 0; returns how many. */
-uint32_t clients_tell(struct clients *all, uint32_t code);
-
 /* Bye to all that are OPEN. */
 void clients_bye(struct clients *all, uint32_t code, enum client_end end);
 

@@ -12,9 +12,7 @@ struct fleet_link {
     struct fleet *fleet;
     char upstream[NET_TEXT_MAX];
     struct uplink uplink;
-    struct relay_link *relay;
     struct net_dialer *dialer; /* NULL: not dialling */
-    bool leaving;
 };
 
 static void fleet_dialed(void *arg, int fd, int err)
@@ -57,30 +55,18 @@ static const struct uplink_ops fleet_uplink_ops = {
     .secret = rng_secret,
 };
 
-static struct fleet_link *fleet_find(const struct fleet *f, const char *addr)
-{
-    for (uint32_t i = 0; i < f->n; i++) {
-        if (strcmp(f->links[i]->upstream, addr) == 0)
-            return f->links[i];
-    }
-    return NULL;
-}
-
 int fleet_add(struct fleet *f, const char *addr)
 {
-    struct fleet_link *l = fleet_find(f, addr);
+    struct relay_link *place;
+    struct fleet_link *l;
     uint64_t seed;
 
-    if (l) {
-        l->leaving = false;
-        return 0;
-    }
     if (f->n == FLEET_MAX)
         return E_FULL;
     l = calloc(1, sizeof(*l));
     if (!l)
         return E_NOMEM;
-    const int r = relay_link_add(f->relay, &l->uplink, &l->relay);
+    const int r = relay_link_add(f->relay, &l->uplink, &place);
     if (r != 0) {
         free(l);
         return r;
@@ -95,7 +81,7 @@ int fleet_add(struct fleet *f, const char *addr)
     l->uplink.ops = &fleet_uplink_ops;
     l->uplink.ops_arg = l;
     l->uplink.user = &relay_uplink_user;
-    l->uplink.user_arg = l->relay;
+    l->uplink.user_arg = place;
     l->uplink.metrics = f->metrics;
     rng_secret(&seed, sizeof(seed));
     uplink_init(&l->uplink, seed);
@@ -103,49 +89,19 @@ int fleet_add(struct fleet *f, const char *addr)
     return 0;
 }
 
-void fleet_remove(struct fleet *f, const char *addr)
-{
-    struct fleet_link *l = fleet_find(f, addr);
-
-    if (l)
-        l->leaving = true;
-}
-
-/* The last one takes its place. */
-static void fleet_free(struct fleet *f, uint32_t i)
-{
-    struct fleet_link *l = f->links[i];
-
-    uplink_fini(&l->uplink);
-    relay_link_drop(l->relay);
-    free(l);
-    f->links[i] = f->links[--f->n];
-}
-
 void fleet_step(struct fleet *f, struct mono now)
 {
-    for (uint32_t i = f->n; i > 0; i--) {
-        struct fleet_link *l = f->links[i - 1];
-
-        if (l->leaving && (l->uplink.state == UPLINK_IDLE || l->uplink.state == UPLINK_DIALLING))
-            fleet_free(f, i - 1);
-        else
-            uplink_step(&l->uplink, now);
-    }
-}
-
-uint32_t fleet_ready_count(const struct fleet *f)
-{
-    uint32_t n = 0;
-
     for (uint32_t i = 0; i < f->n; i++)
-        n += uplink_ready(&f->links[i]->uplink);
-    return n;
+        uplink_step(&f->links[i]->uplink, now);
 }
 
 bool fleet_ready(const struct fleet *f)
 {
-    return fleet_ready_count(f) > 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        if (uplink_ready(&f->links[i]->uplink))
+            return true;
+    }
+    return false;
 }
 
 uint64_t fleet_queued(const struct fleet *f)

@@ -1,4 +1,4 @@
-/* gateway/fleet.h: the links to all worlds that this gateway knows: dialled, watched, let go.
+/* gateway/fleet.h: the links to all worlds that this gateway knows: dialled and watched.
  * Puts sockets under uplinks and hands each to the relay. May touch: common, common/io, relay,
  * uplink. Never: clients, bodies. On trouble: each link is by itself; what ends one leaves the
  * others alone.
@@ -28,15 +28,11 @@ struct fleet {
     bool finishing;
 };
 
-/* A world at this address; dialled at the next step. Again is fine, and takes back fleet_remove. 0;
- * E_FULL; E_NOMEM. */
+/* A world at this address; dialled at the next step. 0; E_FULL; E_NOMEM. */
 int fleet_add(struct fleet *f, const char *addr) MUST_CHECK;
-/* No world is there any more: it is not dialled again once its link ends. */
-void fleet_remove(struct fleet *f, const char *addr);
 void fleet_step(struct fleet *f, struct mono now);
 /* Is one of them there? */
 bool fleet_ready(const struct fleet *f);
-uint32_t fleet_ready_count(const struct fleet *f);
 /* Bytes that wait for worlds. */
 uint64_t fleet_queued(const struct fleet *f);
 /* End all politely; fleet_over tells when that is done. Again is fine. */

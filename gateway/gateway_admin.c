@@ -84,25 +84,6 @@ static int refuse(struct gateway_admin *a, const struct http_order *in, int stat
     return status;
 }
 
-/* May it be asked for by this request? NULL, or why not. */
-static const char *forbidden(const struct gateway_admin *a, const struct http_order *in,
-                             int *status)
-{
-    *status = 401;
-    switch (admin_token_check(a->token, in->authorization)) {
-    case ADMIN_TOKEN_OFF:
-        *status = 403;
-        return "nothing can be asked for here: the gateway was started without -admin-token";
-    case ADMIN_TOKEN_MISSING:
-        return "this needs the field Authorization: Bearer with the token of -admin-token";
-    case ADMIN_TOKEN_WRONG:
-        return "the token is wrong";
-    case ADMIN_TOKEN_GOOD:
-        break;
-    }
-    return NULL;
-}
-
 struct trace_ask {
     char session[HTTP_QUERY_VALUE_MAX + 1];
     uint32_t lines, seconds;
@@ -146,7 +127,9 @@ static int order_trace(void *arg, const struct http_order *in, FILE *to)
     struct gateway_admin *a = arg;
     struct trace_ask ask;
     int status;
-    const char *why = forbidden(a, in, &status);
+    const char *why = admin_token_refusal(
+        a->token, in->authorization,
+        "nothing can be asked for here: the gateway was started without -admin-token", &status);
 
     if (why)
         return refuse(a, in, status, why, to);

@@ -42,7 +42,7 @@ static void relay_take_session(struct relay_link *l, struct client *c)
     r->at[c->slot] = (uint8_t)(l - r->links);
     r->sessions++;
     l->sessions++;
-    if (l->pressed && r->n_links > 1)
+    if (l->pressed)
         r->clients->conn->read_pause(c->conn, true);
 }
 
@@ -56,7 +56,7 @@ static void relay_forget_session(struct relay *r, struct client *c)
     c->session = false;
     r->sessions--;
     l->sessions--;
-    if (l->pressed && r->n_links > 1 && !r->clients->paused)
+    if (l->pressed && !r->clients->paused)
         r->clients->conn->read_pause(c->conn, false);
 }
 
@@ -462,12 +462,31 @@ void relay_step(struct relay *r)
         relay_bind_some(r);
 }
 
+/* Read all but those whose link is full; nobody, where all links are: who has no session yet would
+ * open one. */
+static void relay_read(struct relay *r)
+{
+    bool any = false, all = true;
+
+    for (uint32_t i = 0; i < r->n_links; i++) {
+        any = any || r->links[i].ready;
+        all = all && (!r->links[i].ready || r->links[i].pressed);
+    }
+    clients_pause(r->clients, any && all);
+    for (uint32_t slot = 0; !r->clients->paused && slot < r->clients->slots.fresh; slot++) {
+        struct client *c = clients_find(r->clients, slot);
+        if (c)
+            r->clients->conn->read_pause(c->conn, c->session && relay_at(r, c)->pressed);
+    }
+}
+
 static void relay_ready(void *arg)
 {
     struct relay_link *l = arg;
     struct relay *r = l->relay;
 
     relay_set_ready(l, true);
+    relay_read(r);
     for (uint32_t slot = 0; slot < r->clients->slots.fresh; slot++) {
         struct client *c = clients_find(r->clients, slot);
         if (!c || c->session)
@@ -480,25 +499,6 @@ static void relay_ready(void *arg)
     relay_bind_some(r);
 }
 
-/* Read those who are at this link, or not: all, where it is the only one. */
-static void relay_press(struct relay_link *l, bool on)
-{
-    struct relay *r = l->relay;
-
-    if (l->pressed == on)
-        return;
-    l->pressed = on;
-    if (r->n_links == 1) {
-        clients_pause(r->clients, on);
-        return;
-    }
-    for (uint32_t slot = 0; slot < r->clients->slots.fresh; slot++) {
-        struct client *c = clients_find(r->clients, slot);
-        if (c && c->session && relay_at(r, c) == l)
-            r->clients->conn->read_pause(c->conn, on);
-    }
-}
-
 static void relay_lost(void *arg, const char *reason)
 {
     struct relay_link *l = arg;
@@ -506,8 +506,9 @@ static void relay_lost(void *arg, const char *reason)
 
     relay_send_run(r);
     log_often(LOG_WARN, "link lost reason=\"%s\" clients=%u", reason, l->sessions);
-    relay_press(l, false);
+    l->pressed = false;
     relay_set_ready(l, false);
+    relay_read(r);
     for (uint32_t slot = 0; slot < r->clients->slots.fresh; slot++) {
         struct client *c = clients_find(r->clients, slot);
         const bool here = c && c->session && relay_at(r, c) == l;
@@ -529,7 +530,8 @@ static void relay_pressure(void *arg, bool on)
 
     log_often(LOG_WARN, "link queue is %s: clients are %s", on ? "full" : "drained",
               on ? "not read" : "read again");
-    relay_press(l, on);
+    l->pressed = on;
+    relay_read(l->relay);
 }
 
 const struct uplink_user relay_uplink_user = {
@@ -565,24 +567,11 @@ int relay_init(struct relay *r, struct clients *clients, struct gateway_metrics 
 
 int relay_link_add(struct relay *r, struct uplink *u, struct relay_link **out)
 {
-    uint32_t i = 0;
-
-    while (i < r->n_links && r->links[i].uplink)
-        i++;
-    if (i == RELAY_LINKS_MAX)
+    if (r->n_links == RELAY_LINKS_MAX)
         return E_FULL;
-    if (i == r->n_links)
-        r->n_links++;
-    r->links[i] = (struct relay_link){.relay = r, .uplink = u};
-    *out = &r->links[i];
+    *out = &r->links[r->n_links++];
+    **out = (struct relay_link){.relay = r, .uplink = u};
     return 0;
-}
-
-void relay_link_drop(struct relay_link *l)
-{
-    ASSERT(l->sessions == 0);
-    ASSERT(!l->ready);
-    l->uplink = NULL;
 }
 
 void relay_fini(struct relay *r)

@@ -35,7 +35,7 @@ struct relay;
 /* What an uplink of the relay's has as its user's argument. */
 struct relay_link {
     struct relay *relay;
-    struct uplink *uplink; /* borrowed; NULL: this place is free */
+    struct uplink *uplink; /* borrowed */
     uint32_t sessions;     /* open here */
     bool ready;            /* takes frames */
     bool pressed;          /* its queue is full: its clients are not read */
@@ -49,7 +49,7 @@ struct relay_note {
 struct relay {
     struct clients *clients; /* borrowed */
     struct relay_link links[RELAY_LINKS_MAX];
-    uint32_t n_links; /* places that were ever used */
+    uint32_t n_links;
     struct gateway_metrics *metrics;
     uint32_t *gen;            /* [clients->slots.cap] the last generation that was given, by slot */
     struct relay_note *notes; /* [clients->slots.cap] by slot */
@@ -72,8 +72,6 @@ int relay_init(struct relay *r, struct clients *clients,
 /* One more link, whose uplink has `out` as its user's argument, before its first step. Borrows it.
  * 0, or E_FULL. */
 int relay_link_add(struct relay *r, struct uplink *u, struct relay_link **out) MUST_CHECK;
-/* It is no more; it was lost, or never ready. */
-void relay_link_drop(struct relay_link *l);
 void relay_fini(struct relay *r);
 /* Time has passed: bind some more. Called every 100 ms or so. */
 void relay_step(struct relay *r);

@@ -1,10 +1,9 @@
 /* tests/common/test_http.c: the operators' HTTP server, over loopback in one loop.
  */
-#include "common/io/http.h"
+#include "tests/common/http_rig.h"
 
 #include "common/err.h"
 #include "common/log.h"
-#include "tests/http_ask.h"
 #include "tests/leak.h"
 
 #include <criterion/criterion.h>
@@ -15,16 +14,9 @@
 #define PATIENCE_NS (20 * CLOCK_NS_PER_S)
 #define TURN_NS     (20 * CLOCK_NS_PER_MS)
 
-struct rig {
-    struct loop *loop;
-    struct http *http;
-    int calls; /* of pages */
-    char reply[HTTP_ASK_MAX];
-};
-
 static int page_hello(void *arg, FILE *to)
 {
-    struct rig *r = arg;
+    struct http_rig *r = arg;
     r->calls++;
     fprintf(to, "hello\n");
     return 200;
@@ -32,7 +24,7 @@ static int page_hello(void *arg, FILE *to)
 
 static int page_away(void *arg, FILE *to)
 {
-    struct rig *r = arg;
+    struct http_rig *r = arg;
     r->calls++;
     fprintf(to, "draining\n");
     return 503;
@@ -49,7 +41,7 @@ static int page_huge(void *arg, FILE *to)
 
 static int order_echo(void *arg, const struct http_order *in, FILE *to)
 {
-    struct rig *r = arg;
+    struct http_rig *r = arg;
     r->calls++;
     fprintf(to, "query=%.*s auth=%.*s body=%.*s.\n", (int)in->query.n, (const char *)in->query.p,
             (int)in->authorization.n, (const char *)in->authorization.p, (int)in->body.n,
@@ -65,89 +57,53 @@ static const struct http_route routes[] = {
     {.path = "/both", .type = "text/plain", .page = page_hello, .post = order_echo},
 };
 
-static void rig_init(struct rig *r, int64_t request_ns)
+static void init(struct http_rig *r, int64_t request_ns)
 {
-    char why[256];
-
-    *r = (struct rig){0};
-    log_init("test", LOG_OFF, LOG_TEXT);
-    cr_assert_eq(loop_create(&r->loop), 0);
-    struct http_config c = {
-        .addr = "127.0.0.1:0",
-        .routes = routes,
-        .n_routes = ARRAY_LEN(routes),
-        .arg = r,
-        .request_ns = request_ns,
-    };
-    cr_assert_eq(http_create(r->loop, &c, &r->http, why, sizeof(why)), 0, "%s", why);
-}
-
-static void rig_fini(struct rig *r)
-{
-    http_destroy(r->http);
-    loop_destroy(r->loop);
-}
-
-static int dial(struct rig *r)
-{
-    return http_ask_dial(http_addr(r->http));
-}
-
-static const char *hear(struct rig *r, int fd)
-{
-    http_ask_hear(r->loop, fd, r->reply);
-    return r->reply;
-}
-
-static const char *ask(struct rig *r, const char *request)
-{
-    http_ask(r->loop, http_addr(r->http), request, r->reply);
-    return r->reply;
-}
-
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
+    http_rig_init(r, (struct http_config){
+                         .routes = routes,
+                         .n_routes = ARRAY_LEN(routes),
+                         .request_ns = request_ns,
+                     });
 }
 
 Test(http, a_page_is_answered_and_the_connection_closed)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    const char *reply = ask(&r, "GET /hello?x=1 HTTP/1.1\r\nHost: x\r\n\r\n");
-    cr_expect(begins(reply, "HTTP/1.1 200 OK\r\n"), "%s", reply);
+    init(&r, 0);
+    const char *reply = http_rig_ask(&r, "GET /hello?x=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    cr_expect(http_rig_begins(reply, "HTTP/1.1 200 OK\r\n"), "%s", reply);
     cr_expect(strstr(reply, "\r\nContent-Type: text/plain\r\n"));
     cr_expect(strstr(reply, "\r\nContent-Length: 6\r\n"));
     cr_expect(strstr(reply, "\r\nConnection: close\r\n"));
     cr_expect(strstr(reply, "\r\n\r\nhello\n"));
     cr_expect_eq(http_counted(r.http).answered, 1);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_head_request_gets_the_head_of_the_same_answer)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    const char *reply = ask(&r, "HEAD /hello HTTP/1.0\r\n\r\n");
-    cr_expect(begins(reply, "HTTP/1.1 200 OK\r\n"), "%s", reply);
+    init(&r, 0);
+    const char *reply = http_rig_ask(&r, "HEAD /hello HTTP/1.0\r\n\r\n");
+    cr_expect(http_rig_begins(reply, "HTTP/1.1 200 OK\r\n"), "%s", reply);
     cr_expect(strstr(reply, "\r\nContent-Length: 6\r\n"));
     cr_expect_str_eq(reply + strlen(reply) - 4, "\r\n\r\n");
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_page_says_with_which_status)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    cr_expect(
-        begins(ask(&r, "GET /away HTTP/1.1\r\n\r\n"), "HTTP/1.1 503 Service Unavailable\r\n"));
+    init(&r, 0);
+    cr_expect(http_rig_begins(http_rig_ask(&r, "GET /away HTTP/1.1\r\n\r\n"),
+                              "HTTP/1.1 503 Service Unavailable\r\n"));
     cr_expect(strstr(r.reply, "\r\n\r\ndraining\n"));
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
@@ -169,14 +125,15 @@ Test(http, whatever_else_is_asked_is_refused_and_no_page_is_made)
         {"GET /hello HTTP/1.1\r\nbad\r\n\r\n", "HTTP/1.1 400 "},
         {"\r\n\r\n", "HTTP/1.1 400 "},
     };
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
+    init(&r, 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        cr_expect(begins(ask(&r, cases[i].request), cases[i].reply), "case %zu: %s", i, r.reply);
+        cr_expect(http_rig_begins(http_rig_ask(&r, cases[i].request), cases[i].reply),
+                  "case %zu: %s", i, r.reply);
     cr_expect_eq(r.calls, 0);
     cr_expect_eq(http_counted(r.http).refused, ARRAY_LEN(cases));
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
@@ -184,48 +141,50 @@ Test(http, whatever_else_is_asked_is_refused_and_no_page_is_made)
 
 Test(http, an_order_is_carried_out_with_all_that_came_with_it)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    const char *reply = ask(&r, "POST /echo?a=b HTTP/1.1\r\nAuthorization: Bearer x\r\n"
-                                "Content-Length: 5\r\n\r\nhello");
-    cr_expect(begins(reply, "HTTP/1.1 200 OK\r\n"), "%s", reply);
+    init(&r, 0);
+    const char *reply = http_rig_ask(&r, "POST /echo?a=b HTTP/1.1\r\nAuthorization: Bearer x\r\n"
+                                         "Content-Length: 5\r\n\r\nhello");
+    cr_expect(http_rig_begins(reply, "HTTP/1.1 200 OK\r\n"), "%s", reply);
     cr_expect(strstr(reply, "\r\n\r\nquery=a=b auth=Bearer x body=hello.\n"), "%s", reply);
-    reply = ask(&r, POST "content-length: 0005\r\n\r\nhello and more");
+    reply = http_rig_ask(&r, POST "content-length: 0005\r\n\r\nhello and more");
     cr_expect(strstr(reply, "body=hello.\n"), "%s", reply);
-    reply = ask(&r, POST "Content-Length: 0\r\n\r\n");
+    reply = http_rig_ask(&r, POST "Content-Length: 0\r\n\r\n");
     cr_expect(strstr(reply, "query= auth= body=.\n"), "%s", reply);
-    cr_expect(begins(ask(&r, "GET /both HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "));
-    cr_expect(begins(ask(&r, "POST /both HTTP/1.1\r\nContent-Length: 0\r\n\r\n"), "HTTP/1.1 200 "));
+    cr_expect(http_rig_begins(http_rig_ask(&r, "GET /both HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "));
+    cr_expect(http_rig_begins(http_rig_ask(&r, "POST /both HTTP/1.1\r\nContent-Length: 0\r\n\r\n"),
+                              "HTTP/1.1 200 "));
     cr_expect_eq(r.calls, 5);
     cr_expect_eq(http_counted(r.http).answered, 5);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, an_order_that_its_room_refuses_is_counted_as_refused)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    const char *reply = ask(&r, POST "Content-Length: 1\r\n\r\n!");
-    cr_expect(begins(reply, "HTTP/1.1 401 Unauthorized\r\n"), "%s", reply);
+    init(&r, 0);
+    const char *reply = http_rig_ask(&r, POST "Content-Length: 1\r\n\r\n!");
+    cr_expect(http_rig_begins(reply, "HTTP/1.1 401 Unauthorized\r\n"), "%s", reply);
     cr_expect(strstr(reply, "\r\nWWW-Authenticate: Bearer\r\n"));
     cr_expect(strstr(reply, "body=!.\n"), "with the room's own words");
     cr_expect_eq(http_counted(r.http).refused, 1);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_405_names_what_is_allowed)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    cr_expect(strstr(ask(&r, "POST /hello HTTP/1.1\r\n\r\n"), "\r\nAllow: GET, HEAD\r\n"));
-    cr_expect(strstr(ask(&r, "GET /echo HTTP/1.1\r\n\r\n"), "\r\nAllow: POST\r\n"));
-    cr_expect(strstr(ask(&r, "PUT /both HTTP/1.1\r\n\r\n"), "\r\nAllow: GET, HEAD, POST\r\n"));
-    rig_fini(&r);
+    init(&r, 0);
+    cr_expect(strstr(http_rig_ask(&r, "POST /hello HTTP/1.1\r\n\r\n"), "\r\nAllow: GET, HEAD\r\n"));
+    cr_expect(strstr(http_rig_ask(&r, "GET /echo HTTP/1.1\r\n\r\n"), "\r\nAllow: POST\r\n"));
+    cr_expect(
+        strstr(http_rig_ask(&r, "PUT /both HTTP/1.1\r\n\r\n"), "\r\nAllow: GET, HEAD, POST\r\n"));
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
@@ -247,134 +206,136 @@ Test(http, an_order_whose_body_has_no_one_length_or_is_too_long_is_refused)
         {POST "Content-Length: 18446744073709551617\r\n\r\na", "HTTP/1.1 413 "},
         {POST "Authorization: a\r\nAuthorization: b\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 400 "},
     };
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
+    init(&r, 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        cr_expect(begins(ask(&r, cases[i].request), cases[i].reply), "case %zu: %s", i, r.reply);
+        cr_expect(http_rig_begins(http_rig_ask(&r, cases[i].request), cases[i].reply),
+                  "case %zu: %s", i, r.reply);
     cr_expect_eq(r.calls, 0);
     cr_expect_eq(http_counted(r.http).refused, ARRAY_LEN(cases));
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, the_longest_order_fits_beside_the_longest_head)
 {
-    struct rig r;
+    struct http_rig r;
     static char request[HTTP_HEAD_MAX + HTTP_BODY_MAX + 64];
     int n = snprintf(request, sizeof(request), POST "Content-Length: %d\r\nX: ", HTTP_BODY_MAX);
 
-    rig_init(&r, 0);
+    init(&r, 0);
     memset(request + n, 'x', (size_t)(HTTP_HEAD_MAX - 4 - n));
     memcpy(request + HTTP_HEAD_MAX - 4, "\r\n\r\n", 4);
     memset(request + HTTP_HEAD_MAX, 'b', HTTP_BODY_MAX);
-    cr_expect(begins(ask(&r, request), "HTTP/1.1 200 "), "%.80s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, request), "HTTP/1.1 200 "), "%.80s", r.reply);
     cr_expect_eq(r.calls, 1);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, an_orders_body_may_come_byte_by_byte_and_is_waited_for_no_longer_than_a_head)
 {
     static const char request[] = POST "Content-Length: 5\r\n\r\nhello";
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    int fd = dial(&r);
+    init(&r, 0);
+    int fd = http_rig_dial(&r);
     for (const char *p = request; *p; p++) {
         char one[2] = {*p, '\0'};
         http_ask_say(fd, one);
         loop_turn(r.loop, 0);
     }
-    cr_expect(strstr(hear(&r, fd), "body=hello."), "%s", r.reply);
+    cr_expect(strstr(http_rig_hear(&r, fd), "body=hello."), "%s", r.reply);
     cr_expect_eq(r.calls, 1);
-    rig_fini(&r);
-    rig_init(&r, 30 * CLOCK_NS_PER_MS);
-    fd = dial(&r);
+    http_rig_fini(&r);
+    init(&r, 30 * CLOCK_NS_PER_MS);
+    fd = http_rig_dial(&r);
     http_ask_say(fd, POST "Content-Length: 5\r\n\r\nhell");
-    cr_expect(begins(hear(&r, fd), "HTTP/1.1 408 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_hear(&r, fd), "HTTP/1.1 408 "), "%s", r.reply);
     cr_expect_eq(r.calls, 0);
     cr_expect_eq(http_counted(r.http).late, 1);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_request_may_come_byte_by_byte)
 {
     static const char request[] = "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n";
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    int fd = dial(&r);
+    init(&r, 0);
+    int fd = http_rig_dial(&r);
     for (const char *p = request; *p; p++) {
         char one[2] = {*p, '\0'};
         http_ask_say(fd, one);
         loop_turn(r.loop, 0);
     }
-    cr_expect(begins(hear(&r, fd), "HTTP/1.1 200 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_hear(&r, fd), "HTTP/1.1 200 "), "%s", r.reply);
     cr_expect_eq(r.calls, 1);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_second_request_on_a_connection_is_not_answered)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    ask(&r, "GET /hello HTTP/1.1\r\n\r\nGET /hello HTTP/1.1\r\n\r\n");
+    init(&r, 0);
+    http_rig_ask(&r, "GET /hello HTTP/1.1\r\n\r\nGET /hello HTTP/1.1\r\n\r\n");
     cr_expect_eq(r.calls, 1);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_head_without_end_is_refused_at_its_limit)
 {
-    struct rig r;
+    struct http_rig r;
     char *request = malloc(3 * HTTP_HEAD_MAX);
 
-    rig_init(&r, 0);
+    init(&r, 0);
     memset(request, 'a', 3 * HTTP_HEAD_MAX - 1);
     request[3 * HTTP_HEAD_MAX - 1] = '\0';
-    cr_expect(begins(ask(&r, request), "HTTP/1.1 431 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, request), "HTTP/1.1 431 "), "%s", r.reply);
     /* With its end, but too long all the same. */
     memcpy(request, "GET /hello HTTP/1.1\r\nX:", 23);
     strcpy(request + HTTP_HEAD_MAX, "\r\n\r\n");
-    cr_expect(begins(ask(&r, request), "HTTP/1.1 431 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, request), "HTTP/1.1 431 "), "%s", r.reply);
     cr_expect_eq(r.calls, 0);
-    rig_fini(&r);
+    http_rig_fini(&r);
     free(request);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_request_that_trickles_is_ended_at_its_deadline)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 30 * CLOCK_NS_PER_MS);
-    int fd = dial(&r);
+    init(&r, 30 * CLOCK_NS_PER_MS);
+    int fd = http_rig_dial(&r);
     http_ask_say(fd, "GET /hel");
-    cr_expect(begins(hear(&r, fd), "HTTP/1.1 408 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_hear(&r, fd), "HTTP/1.1 408 "), "%s", r.reply);
     cr_expect_eq(http_counted(r.http).late, 1);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_page_past_the_limit_is_an_error)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    cr_expect(begins(ask(&r, "GET /huge HTTP/1.1\r\n\r\n"), "HTTP/1.1 500 "), "%s", r.reply);
-    rig_fini(&r);
+    init(&r, 0);
+    cr_expect(http_rig_begins(http_rig_ask(&r, "GET /huge HTTP/1.1\r\n\r\n"), "HTTP/1.1 500 "),
+              "%s", r.reply);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 /* As many as there are places. */
-static void crowd(struct rig *r, int fds[HTTP_CONNECTIONS_MAX])
+static void crowd(struct http_rig *r, int fds[HTTP_CONNECTIONS_MAX])
 {
     for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
-        fds[i] = dial(r);
+        fds[i] = http_rig_dial(r);
         loop_turn(r->loop, TURN_NS);
     }
     cr_expect_eq(http_counted(r->http).full, 0);
@@ -390,38 +351,41 @@ static void disperse(const int fds[HTTP_CONNECTIONS_MAX])
 
 Test(http, a_crowd_that_asks_for_nothing_keeps_nobody_out)
 {
-    struct rig r;
+    struct http_rig r;
     int fds[HTTP_CONNECTIONS_MAX];
 
-    rig_init(&r, 0);
+    init(&r, 0);
     crowd(&r, fds);
-    cr_expect(begins(ask(&r, "GET /hello HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, "GET /hello HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "),
+              "%s", r.reply);
     cr_expect_eq(http_counted(r.http).full, 1);
-    cr_expect_str_eq(hear(&r, fds[0]), "", "who has waited longest went");
+    cr_expect_str_eq(http_rig_hear(&r, fds[0]), "", "who has waited longest went");
     http_ask_say(fds[1], "GET /hello HTTP/1.1\r\n\r\n");
-    cr_expect(begins(hear(&r, fds[1]), "HTTP/1.1 200 "), "the others did not: %s", r.reply);
+    cr_expect(http_rig_begins(http_rig_hear(&r, fds[1]), "HTTP/1.1 200 "), "the others did not: %s",
+              r.reply);
     fds[0] = fds[1] = -1; /* http_ask_hear closed them */
     disperse(fds);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, a_crowd_that_never_ends_keeps_nobody_out)
 {
-    struct rig r;
+    struct http_rig r;
     int fds[HTTP_CONNECTIONS_MAX];
 
-    rig_init(&r, 0);
+    init(&r, 0);
     crowd(&r, fds);
     for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
         http_ask_say(fds[i], "GET /hello HTTP/1.1\r\n\r\n"); /* and no word more */
         loop_turn(r.loop, TURN_NS);
     }
     cr_expect_eq(r.calls, HTTP_CONNECTIONS_MAX);
-    cr_expect(begins(ask(&r, "GET /hello HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, "GET /hello HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "),
+              "%s", r.reply);
     cr_expect_eq(http_counted(r.http).full, 1);
     disperse(fds);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
@@ -455,28 +419,28 @@ Test(http, an_address_that_is_none_is_refused_with_a_reason)
 
 Test(http, a_port_in_use_is_named)
 {
-    struct rig r;
+    struct http_rig r;
     struct http *second;
     char why[256];
 
-    rig_init(&r, 0);
+    init(&r, 0);
     struct http_config c = {
         .addr = http_addr(r.http), .routes = routes, .n_routes = ARRAY_LEN(routes)};
     cr_assert_eq(http_create(r.loop, &c, &second, why, sizeof(why)), E_IO);
     cr_expect(strstr(why, http_addr(r.http)), "%s", why);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http, visitors_that_are_there_at_the_end_leak_nothing)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    int silent = dial(&r), asking = dial(&r);
+    init(&r, 0);
+    int silent = http_rig_dial(&r), asking = http_rig_dial(&r);
     http_ask_say(asking, "GET /hello HTTP/1.1\r\n\r\n");
     loop_turn(r.loop, TURN_NS);
-    rig_fini(&r);
+    http_rig_fini(&r);
     close(silent);
     close(asking);
     TEST_NO_LEAKS();

@@ -1,11 +1,10 @@
 /* tests/common/test_http_feed.c: the operators' HTTP server: questions, long answers, and
  * connections that stay open.
  */
-#include "common/io/http.h"
+#include "tests/common/http_rig.h"
 
 #include "common/err.h"
 #include "common/log.h"
-#include "tests/http_ask.h"
 #include "tests/leak.h"
 
 #include <criterion/criterion.h>
@@ -14,14 +13,6 @@
 
 #define PATIENCE_NS (20 * CLOCK_NS_PER_S)
 #define TURN_NS     (20 * CLOCK_NS_PER_MS)
-
-struct rig {
-    struct loop *loop;
-    struct http *http;
-    struct http_feed *feed;
-    int feeds_closed;
-    char reply[HTTP_ASK_MAX];
-};
 
 static int ask_echo(void *arg, const struct http_order *in, FILE *to)
 {
@@ -43,7 +34,7 @@ static int ask_large(void *arg, const struct http_order *in, FILE *to)
 
 static int feed_open(void *arg, const struct http_order *in, struct http_feed *f, FILE *to)
 {
-    struct rig *r = arg;
+    struct http_rig *r = arg;
     if (in->query.n > 0) {
         fprintf(to, "no more\n");
         return 503;
@@ -54,7 +45,7 @@ static int feed_open(void *arg, const struct http_order *in, struct http_feed *f
 
 static void feed_closed(void *arg, struct http_feed *f)
 {
-    struct rig *r = arg;
+    struct http_rig *r = arg;
     cr_expect_eq(r->feed, f);
     r->feed = NULL;
     r->feeds_closed++;
@@ -74,78 +65,44 @@ static const struct http_route routes[] = {
     {.path = "/feed", .type = "text/event-stream", .feed = feed_open},
 };
 
-static void rig_init(struct rig *r, int64_t request_ns)
+static void init(struct http_rig *r, int64_t request_ns)
 {
-    char why[256];
-
-    *r = (struct rig){0};
-    log_init("test", LOG_OFF, LOG_TEXT);
-    cr_assert_eq(loop_create(&r->loop), 0);
-    struct http_config c = {
-        .addr = "127.0.0.1:0",
-        .routes = routes,
-        .n_routes = ARRAY_LEN(routes),
-        .arg = r,
-        .request_ns = request_ns,
-        .feed_closed = feed_closed,
-    };
-    cr_assert_eq(http_create(r->loop, &c, &r->http, why, sizeof(why)), 0, "%s", why);
-}
-
-static void rig_fini(struct rig *r)
-{
-    http_destroy(r->http);
-    loop_destroy(r->loop);
-}
-
-static int dial(struct rig *r)
-{
-    return http_ask_dial(http_addr(r->http));
-}
-
-static const char *hear(struct rig *r, int fd)
-{
-    http_ask_hear(r->loop, fd, r->reply);
-    return r->reply;
-}
-
-static const char *ask(struct rig *r, const char *request)
-{
-    http_ask(r->loop, http_addr(r->http), request, r->reply);
-    return r->reply;
-}
-
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
+    http_rig_init(r, (struct http_config){
+                         .routes = routes,
+                         .n_routes = ARRAY_LEN(routes),
+                         .request_ns = request_ns,
+                         .feed_closed = feed_closed,
+                     });
 }
 
 Test(http_feed, a_question_brings_its_path_its_query_and_who_asks)
 {
-    struct rig r;
+    struct http_rig r;
 
-    rig_init(&r, 0);
-    const char *reply = ask(&r, "GET /ask?a=1&b=%20 HTTP/1.1\r\n\r\n");
-    cr_expect(begins(reply, "HTTP/1.1 200 "), "%s", reply);
+    init(&r, 0);
+    const char *reply = http_rig_ask(&r, "GET /ask?a=1&b=%20 HTTP/1.1\r\n\r\n");
+    cr_expect(http_rig_begins(reply, "HTTP/1.1 200 "), "%s", reply);
     cr_expect(strstr(reply, "path=/ask query=a=1&b=%20 peer=127.0.0.1:."), "%s", reply);
     cr_expect(strstr(reply, "\r\nX-More: yes\r\n"), "%s", reply);
-    cr_expect(begins(ask(&r, "GET /ask?!no HTTP/1.1\r\n\r\n"), "HTTP/1.1 404 "), "%s", r.reply);
-    cr_expect(begins(ask(&r, "POST /ask HTTP/1.1\r\nContent-Length: 0\r\n\r\n"), "HTTP/1.1 405 "));
+    cr_expect(http_rig_begins(http_rig_ask(&r, "GET /ask?!no HTTP/1.1\r\n\r\n"), "HTTP/1.1 404 "),
+              "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, "POST /ask HTTP/1.1\r\nContent-Length: 0\r\n\r\n"),
+                              "HTTP/1.1 405 "));
     cr_expect(strstr(r.reply, "Allow: GET, HEAD\r\n"), "%s", r.reply);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 /* Those who do not read hold so much at most, all together. */
 Test(http_feed, answers_that_are_not_read_are_bounded_together)
 {
-    struct rig r;
+    struct http_rig r;
     int fds[HTTP_ANSWERS_MAX / HTTP_ANSWER_MAX + 2];
     uint64_t answered = 0;
 
-    rig_init(&r, 0);
+    init(&r, 0);
     for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-        fds[i] = dial(&r);
+        fds[i] = http_rig_dial(&r);
         http_ask_say(fds[i], "GET /large HTTP/1.1\r\n\r\n");
         struct mono until = clock_add(clock_mono(), PATIENCE_NS);
         while (http_counted(r.http).answered + http_counted(r.http).refused == answered) {
@@ -156,15 +113,15 @@ Test(http_feed, answers_that_are_not_read_are_bounded_together)
     }
     cr_expect_geq(http_counted(r.http).answered, HTTP_ANSWERS_MAX / HTTP_ANSWER_MAX);
     cr_expect_geq(http_counted(r.http).refused, 1u);
-    hear(&r, fds[ARRAY_LEN(fds) - 1]);
-    cr_expect(begins(r.reply, "HTTP/1.1 503 "), "%.60s", r.reply);
+    http_rig_hear(&r, fds[ARRAY_LEN(fds) - 1]);
+    cr_expect(http_rig_begins(r.reply, "HTTP/1.1 503 "), "%.60s", r.reply);
     for (size_t i = 0; i + 1 < ARRAY_LEN(fds); i++)
         close(fds[i]);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
-static void turn_until(struct rig *r, const int *what, int value)
+static void turn_until(struct http_rig *r, const int *what, int value)
 {
     struct mono until = clock_add(clock_mono(), PATIENCE_NS);
 
@@ -174,11 +131,11 @@ static void turn_until(struct rig *r, const int *what, int value)
     }
 }
 
-static void open_feed(struct rig *r, int *fd)
+static void open_feed(struct http_rig *r, int *fd)
 {
     struct mono until = clock_add(clock_mono(), PATIENCE_NS);
 
-    *fd = dial(r);
+    *fd = http_rig_dial(r);
     http_ask_say(*fd, "GET /feed HTTP/1.1\r\n\r\n");
     while (!r->feed) {
         cr_assert_lt(clock_since(clock_mono(), until), 0, "no feed");
@@ -188,10 +145,10 @@ static void open_feed(struct rig *r, int *fd)
 
 Test(http_feed, a_feed_stays_open_past_the_time_of_a_request_and_is_told_what_comes)
 {
-    struct rig r;
+    struct http_rig r;
     int fd;
 
-    rig_init(&r, 50 * CLOCK_NS_PER_MS);
+    init(&r, 50 * CLOCK_NS_PER_MS);
     open_feed(&r, &fd);
     struct mono until = clock_add(clock_mono(), 150 * CLOCK_NS_PER_MS);
     while (clock_since(clock_mono(), until) < 0)
@@ -205,48 +162,51 @@ Test(http_feed, a_feed_stays_open_past_the_time_of_a_request_and_is_told_what_co
     loop_turn(r.loop, TURN_NS);
     cr_expect_eq(http_feed_queued(r.feed), 0);
     http_feed_end(r.feed);
-    hear(&r, fd);
-    cr_expect(begins(r.reply, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"), "%s",
-              r.reply);
+    http_rig_hear(&r, fd);
+    cr_expect(http_rig_begins(r.reply, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"),
+              "%s", r.reply);
     cr_expect(strstr(r.reply, "\r\n\r\ndata: one\n\ndata: two\n\n"), "%s", r.reply);
     cr_expect_eq(r.feeds_closed, 0, "whoever ends it is not told");
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http_feed, a_feed_whose_peer_goes_is_told_to_its_owner)
 {
-    struct rig r;
+    struct http_rig r;
     int fd;
 
-    rig_init(&r, 0);
+    init(&r, 0);
     open_feed(&r, &fd);
     close(fd);
     turn_until(&r, &r.feeds_closed, 1);
-    cr_expect(begins(ask(&r, "GET /feed?x HTTP/1.1\r\n\r\n"), "HTTP/1.1 503 "), "%s", r.reply);
-    cr_expect(begins(ask(&r, "HEAD /feed HTTP/1.1\r\n\r\n"), "HTTP/1.1 405 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, "GET /feed?x HTTP/1.1\r\n\r\n"), "HTTP/1.1 503 "),
+              "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, "HEAD /feed HTTP/1.1\r\n\r\n"), "HTTP/1.1 405 "),
+              "%s", r.reply);
     cr_expect(strstr(r.reply, "Allow: GET\r\n"), "%s", r.reply);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }
 
 Test(http_feed, feeds_take_no_place_of_other_visitors_and_a_stalled_one_has_a_limit)
 {
     static const uint8_t piece[1u << 20];
-    struct rig r;
+    struct http_rig r;
     int fd, err = 0;
 
-    rig_init(&r, 0);
+    init(&r, 0);
     for (int i = 0; i < 2 * HTTP_CONNECTIONS_MAX; i++) {
         r.feed = NULL;
         open_feed(&r, &fd); /* never read, never closed by us */
     }
     cr_expect_eq(http_counted(r.http).full, 0);
-    cr_expect(begins(ask(&r, "GET /hello HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "), "%s", r.reply);
+    cr_expect(http_rig_begins(http_rig_ask(&r, "GET /hello HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 "),
+              "%s", r.reply);
     for (size_t n = 0; err == 0 && n < 100; n++)
         err = http_feed_send(r.feed, span_of(piece, sizeof(piece)), span_of(NULL, 0));
     cr_expect_eq(err, E_FULL);
     cr_expect_leq(http_feed_queued(r.feed), HTTP_ANSWER_MAX);
-    rig_fini(&r);
+    http_rig_fini(&r);
     TEST_NO_LEAKS();
 }

@@ -378,20 +378,6 @@ Test(relay_worlds, who_ends_asks_for_its_last_answers_where_it_is_now)
     cr_assert_neq(told(1, LINK_CLOSE).code, 0);
 }
 
-Test(relay_worlds, a_place_of_a_link_that_was_dropped_is_given_again)
-{
-    uint64_t session;
-    struct relay_link *before = t.links[0];
-
-    down(0);
-    uplink_fini(&t.u[0]);
-    relay_link_drop(t.links[0]);
-    add(0);
-    cr_assert_eq(t.links[0], before);
-    up(0);
-    login(0, 0, &session);
-}
-
 Test(relay_worlds, there_is_room_for_so_many_and_no_more)
 {
     struct relay_link *link;
@@ -399,4 +385,18 @@ Test(relay_worlds, there_is_room_for_so_many_and_no_more)
     for (uint32_t i = WORLDS; i < RELAY_LINKS_MAX; i++)
         cr_assert_eq(relay_link_add(&t.r, &t.u[0], &link), 0);
     cr_assert_eq(relay_link_add(&t.r, &t.u[0], &link), E_FULL);
+}
+
+Test(relay_worlds, a_world_that_comes_has_who_waited_for_a_full_one_read_again)
+{
+    fake_connect(&t.f, 0);
+    down(1);
+    down(2);
+    uplink_stream_ops.pressure(&t.u[0], true);
+    cr_assert(t.f.conns[0].paused, "all that there are are full");
+    up(1);
+    cr_assert(!t.f.conns[0].paused);
+    cr_assert(!t.f.all.paused, "nor are those who come now");
+    uplink_stream_ops.pressure(&t.u[0], false);
+    cr_assert(!t.f.conns[0].paused);
 }

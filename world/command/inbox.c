@@ -159,38 +159,19 @@ static void take_open(struct world *w, struct link_ref link, const struct link_f
     }
 }
 
-/* Like an open, but for whom there is no room is not told Bye: its client logs in again. */
-static void take_bind(struct world *w, struct link_ref link, const struct link_frame *f,
-                      struct mono now)
+/* Like an open, but for whom there is no room is not told Bye: its client logs in again. True: it
+ * is open. */
+static bool take_known(struct world *w, struct link_ref link, const struct link_frame *f,
+                       struct session_ref *who, struct mono now)
 {
-    struct session_ref who;
-
     if (w->sessions.slots.live == w->sessions.slots.cap) {
         w->metrics.sessions_full++;
         w->metrics.binds_refused++;
         outbox_close(&w->outbox, link, f->session, 0, "the world is full: sessions");
-        return;
+        return false;
     }
     take_open(w, link, f, now);
-    if (sessions_by_sid(&w->sessions, link, f->session, &who))
-        cmd_bind(w, who, f->note, now);
-}
-
-/* Like a bind, of one that another world has handed over. */
-static void take_attach(struct world *w, struct link_ref link, const struct link_frame *f,
-                        struct mono now)
-{
-    struct session_ref who;
-
-    if (w->sessions.slots.live == w->sessions.slots.cap) {
-        w->metrics.sessions_full++;
-        w->metrics.binds_refused++;
-        outbox_close(&w->outbox, link, f->session, 0, "the world is full: sessions");
-        return;
-    }
-    take_open(w, link, f, now);
-    if (sessions_by_sid(&w->sessions, link, f->session, &who))
-        receive_attach(w, who, f, now);
+    return sessions_by_sid(&w->sessions, link, f->session, who);
 }
 
 static int take_data(struct world *w, struct link_ref link, const struct link_frame *f,
@@ -249,7 +230,8 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
         take_open(w, link, &f, now);
         return 0;
     case LINK_BIND:
-        take_bind(w, link, &f, now);
+        if (take_known(w, link, &f, &who, now))
+            cmd_bind(w, who, f.note, now);
         return 0;
     case LINK_DATA:
         return take_data(w, link, &f, now);
@@ -265,7 +247,8 @@ int inbox_frame(struct world *w, struct link_ref link, struct span body, struct 
     case LINK_ATTACH:
         if (!w->cluster)
             return E_BAD;
-        take_attach(w, link, &f, now);
+        if (take_known(w, link, &f, &who, now))
+            receive_attach(w, who, &f, now);
         return 0;
     case LINK_LEFT:
         if (!w->cluster)

@@ -29,18 +29,12 @@ int world_admin_refuse(struct world_admin *a, const struct http_order *in, int s
 /* May the world be changed by this request? NULL, or why not. */
 static const char *forbidden(const struct world_admin *a, const struct http_order *in, int *status)
 {
-    *status = 401;
-    switch (admin_token_check(a->view.token, in->authorization)) {
-    case ADMIN_TOKEN_OFF:
-        *status = 403;
-        return "nothing can be changed here: the world was started without -admin-token";
-    case ADMIN_TOKEN_MISSING:
-        return "this needs the field Authorization: Bearer with the token of -admin-token";
-    case ADMIN_TOKEN_WRONG:
-        return "the token is wrong";
-    case ADMIN_TOKEN_GOOD:
-        break;
-    }
+    const char *why = admin_token_refusal(
+        a->view.token, in->authorization,
+        "nothing can be changed here: the world was started without -admin-token", status);
+
+    if (why)
+        return why;
     *status = 503;
     return world_link_listening(a->view.link) ? NULL : "the world is ending";
 }

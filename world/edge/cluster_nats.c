@@ -490,11 +490,6 @@ const char *cluster_nats_refused(const struct cluster_nats *c)
     return member_refused(&c->member);
 }
 
-bool cluster_nats_up(const struct cluster_nats *c)
-{
-    return c->bus && nats_bus_up(c->bus);
-}
-
 void cluster_nats_counts(const struct cluster_nats *c, struct cluster_nats_counts *out)
 {
     struct nats_bus_counts bus = {0};

@@ -48,8 +48,6 @@ void cluster_nats_destroy(struct cluster_nats *c);
 bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now);
 /* Why it may not take part, now or ever, in words for the log; NULL: it may. */
 const char *cluster_nats_refused(const struct cluster_nats *c);
-/* Is NATS there? */
-bool cluster_nats_up(const struct cluster_nats *c);
 
 struct cluster_nats_counts {
     uint64_t zones;                   /* of this world now */
