@@ -1,11 +1,11 @@
 /* tests/round_trip_keys.h: what must hold for any key and value of a cluster's store of keys.
  * Returns NULL, or the rule that was broken: what is taken is written as the very same bytes.
- * May touch: world/cluster/kv.
+ * May touch: proto/claim, proto/kv_key.
  */
 #pragma once
 
 #include "tests/round_trip.h"
-#include "world/cluster/kv.h"
+#include "proto/kv_key.h"
 
 static inline const char *round_trip_claim(struct span in)
 {

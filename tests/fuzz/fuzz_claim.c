@@ -1,6 +1,6 @@
 /* tests/fuzz/fuzz_claim.c: keys and values of a cluster's store, of any bytes; and as edits (place,
  * byte) of good ones, since seeds know nothing of those.
- * May touch: common, world/cluster/kv. What must hold: what is taken is written as it was.
+ * May touch: common, proto/claim, proto/kv_key. What must hold: what is taken is written as it was.
  */
 #include "tests/fuzz/fuzz_target.h"
 

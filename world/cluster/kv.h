@@ -6,34 +6,18 @@
  * A command goes out with the time of its asking and comes back whole in its result, so that what
  * is counted is counted from the sending. Each key's machine has one command under way; an answer
  * to one that it gave up has another turn, and is not listened to.
- * Pure. May touch: common, proto/limits. On trouble: a full queue is E_FULL, and asked again later.
+ * Pure. May touch: common, proto/claim, proto/kv_key. On trouble: a full queue is E_FULL, and asked
+ * again later.
  */
 #pragma once
 
 #include "common/clock.h"
 #include "common/span.h"
 #include "proto/limits.h"
-#include "proto/link.h"
-#include "world/cluster/claim.h"
+#include "proto/claim.h"
+#include "proto/kv_key.h"
 
-#define KV_QUEUE    1024 /* commands that wait for the edge */
-#define KV_TEXT_MAX 127  /* bytes of a key */
-
-enum kv_room { KV_GENERATION, KV_WORLD, KV_ZONE, KV_IDS, KV_NAME, KV_ROOMS };
-
-/* Every key but the generation's stands under its generation: a store that was wiped counts its
- * revisions anew, and none of them may fit to a key of before. */
-struct kv_key {
-    enum kv_room room;
-    uint64_t generation;
-    uint32_t number;        /* of a zone; of a name its place in names */
-    struct claim_name name; /* of a name, of a world */
-};
-
-/* As text: "gen", "0123456789abcdef.zone.12", "….world.w1", "….name.QW5u". Returns its bytes. */
-size_t kv_key_write(const struct kv_key *k, char out[KV_TEXT_MAX + 1]);
-/* 0, or E_BAD: not a key of ours. Of a name only the name is filled in, not its number. */
-int kv_key_read(struct span text, struct kv_key *out) MUST_CHECK;
+#define KV_QUEUE 1024 /* commands that wait for the edge */
 
 enum kv_op {
     KV_GET,

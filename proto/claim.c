@@ -1,5 +1,5 @@
-/* world/cluster/claim.c: see the header. */
-#include "world/cluster/claim.h"
+/* proto/claim.c: see the header. */
+#include "proto/claim.h"
 
 #include "common/err.h"
 

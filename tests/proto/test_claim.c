@@ -1,5 +1,5 @@
-/* tests/world/test_claim.c: keys and values of a cluster's store of keys, byte for byte.
- * May touch: world/cluster/kv.
+/* tests/proto/test_claim.c: keys and values of a cluster's store of keys, byte for byte.
+ * May touch: proto/claim, proto/kv_key.
  */
 #include "tests/round_trip_keys.h"
 

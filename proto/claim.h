@@ -1,4 +1,4 @@
-/* world/cluster/claim.h: what stands under a key of the cluster: who claims it, in which epoch.
+/* proto/claim.h: what stands under a key of the cluster: who claims it, in which epoch.
  * As bytes it is a line of text, for operators who look at the store:
  *
  *   held w1 epoch=17 nonce=1f load=250 to=- draining=0 text=127.0.0.1:19002
