@@ -3,6 +3,8 @@
  */
 #include "bot/bot_opts.h"
 
+#include "bot/smoke_plan.h"
+#include "common/addr.h"
 #include "common/err.h"
 #include "common/io/tls.h"
 #include "common/token.h"
@@ -22,6 +24,9 @@ const struct opt bot_opts[] = {
              "load checks and measures many; logins has them log in and go again and again; token prints one"},
     {.name = "addr", .type = OPT_ADDR, .offset = AT(addr), .def = "127.0.0.1:19001", .unit = "",
      .help = "the gateway"},
+    {.name = "also", .type = OPT_LIST, .offset = AT(also), .def = "", .unit = "",
+     .help = "smoke, wander, load: one more gateway: bots take turns, and who lost its connection "
+     "goes to the next"},
     {.name = "n", .type = OPT_UINT, .offset = AT(n), .def = "30", .unit = "bots", .min = 1,
      .max = BOTS_MAX, .help = "how many bots walk"},
     {.name = "seconds", .type = OPT_DURATION, .offset = AT(seconds_ns), .def = "0", .unit = "s",
@@ -55,6 +60,9 @@ const struct opt bot_opts[] = {
      .help = "load: each step is a WalkReq, and the world walks it; times include the way"},
     {.name = "scene", .type = OPT_TEXT, .offset = AT(scene), .def = "", .unit = "",
      .help = "smoke: after the scenario somebody walks round a house in this scene, by path"},
+    {.name = "at", .type = OPT_TEXT, .offset = AT(at), .def = "", .unit = "",
+     .help = "smoke: the three meet round this place (X,Y), each in a quarter of its own, and go on "
+     "to the next one; load: the middle of -spread square; not set, near where they enter"},
     {.name = "enter", .type = OPT_BOOL, .offset = AT(enter), .def = "false", .unit = "",
      .help = "logins: each enters the world too before it goes"},
     {.name = "json", .type = OPT_BOOL, .offset = AT(json), .def = "false", .unit = "",
@@ -80,9 +88,31 @@ const struct opt bot_opts[] = {
 
 const size_t bot_opts_n = ARRAY_LEN(bot_opts);
 
+const char *bot_opts_gateway(const char *addr, const struct opt_list *also, uint64_t turn)
+{
+    const uint64_t at = turn % (1 + also->n);
+
+    return at == 0 ? addr : also->text[at - 1];
+}
+
+/* The first of -also that is none; NULL: all are addresses. */
+static const char *first_bad(const struct opt_list *also, const char **why)
+{
+    struct addr a;
+
+    for (uint64_t i = 0; i < also->n; i++) {
+        if (addr_parse(also->text[i], &a, why) != 0)
+            return also->text[i];
+    }
+    return NULL;
+}
+
 int bot_opts_check(const struct bot_config *c, char *why, size_t why_cap)
 {
     bool tokens = c->mode == BOT_TOKEN;
+    struct smoke_plan_place at;
+    const char *reason = "";
+    const char *bad = first_bad(&c->also, &reason);
 
     why[0] = '\0';
     if (!c->tls && (c->tls_insecure || c->tls_ca[0] != '\0'))
@@ -100,5 +130,9 @@ int bot_opts_check(const struct bot_config *c, char *why, size_t why_cap)
         snprintf(why, why_cap, "-name: \"%.80s\": not a name", c->name);
     else if (c->kid[0] != '\0' && c->auth_key[0] == '\0')
         snprintf(why, why_cap, "-kid: \"%.80s\": needs -auth-key", c->kid);
+    else if (c->at[0] != '\0' && !smoke_plan_read(c->at, &at))
+        snprintf(why, why_cap, "-at: \"%.80s\": not two numbers X,Y", c->at);
+    else if (bad)
+        snprintf(why, why_cap, "-also: \"%.80s\": %s", bad, reason);
     return why[0] == '\0' ? 0 : E_RANGE;
 }

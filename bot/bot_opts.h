@@ -20,12 +20,13 @@ enum bot_spread {
 struct bot_config {
     int mode; /* enum bot_mode */
     const char *addr;
-    uint64_t n;         /* bots */
-    int64_t seconds_ns; /* 0: until stopped */
-    double rate;        /* moves a second of each bot */
-    double login_rate;  /* logins a second of all; 0: off */
-    uint64_t seed;      /* 0: another one in each run */
-    int64_t timeout_ns; /* of the smoke scenario; of connecting */
+    struct opt_list also; /* more addresses */
+    uint64_t n;           /* bots */
+    int64_t seconds_ns;   /* 0: until stopped */
+    double rate;          /* moves a second of each bot */
+    double login_rate;    /* logins a second of all; 0: off */
+    uint64_t seed;        /* 0: another one in each run */
+    int64_t timeout_ns;   /* of the smoke scenario; of connecting */
     /* Of the load mode: */
     int spread;                 /* enum bot_spread */
     double neighbours;          /* that each should see, where they gather */
@@ -34,6 +35,8 @@ struct bot_config {
     uint64_t deaf, drip, churn; /* bots beside the n */
     bool walk;                  /* by WalkReq */
     bool json;
+    /* Of the smoke mode, and of the load mode where all are in one square: */
+    const char *at; /* X,Y: where they meet; "": near where they enter */
     /* Of the smoke mode: */
     const char *scene; /* where somebody walks round a house; "": nobody does */
     /* Of the logins mode: */
@@ -52,6 +55,9 @@ struct bot_config {
 
     int log_level; /* enum log_level */
 };
+
+/* The gateway whose turn it is: that of -addr, then those of -also, and so on. Borrowed. */
+const char *bot_opts_gateway(const char *addr, const struct opt_list *also, uint64_t turn);
 
 extern const struct opt bot_opts[];
 extern const size_t bot_opts_n;

@@ -12,6 +12,7 @@
 #include "bot/report.h"
 #include "bot/spread.h"
 #include "bot/runner.h"
+#include "bot/smoke_plan.h"
 #include "bot/swarm.h"
 #include "common/err.h"
 #include "common/io/net.h"
@@ -265,6 +266,8 @@ static int spread(struct load *l)
     struct swarm *s = l->swarm;
     double radius = 0;
     uint32_t n = 0;
+    struct smoke_plan_place at;
+    const bool placed = smoke_plan_read(l->config->at, &at);
     struct spread_bot *bots = calloc(s->n, sizeof(*bots));
 
     if (!bots)
@@ -283,6 +286,8 @@ static int spread(struct load *l)
         spread_groups(bots, n, group, l->config->neighbours, radius);
     for (uint32_t i = 0; i < n; i++) {
         struct swarm_bot *b = &s->bots[bots[i].index];
+        if (placed)
+            spread_around(&bots[i].area, at.x, at.y);
         walker_area(&b->walker, bots[i].area);
         b->has_area = true;
     }
@@ -408,6 +413,7 @@ static int set_up(struct load *l, const char *prefix, uint64_t seed)
     const struct bot_config *c = l->config;
     const struct swarm_config swarm = {
         .addr = c->addr,
+        .also = c->also,
         .prefix = prefix,
         .n = {(uint32_t)c->n, (uint32_t)c->deaf, (uint32_t)c->drip, (uint32_t)c->churn},
         .rate = c->rate,

@@ -39,7 +39,7 @@ struct smoke_answer {
 
 struct smoke_player {
     struct smoke *smoke;
-    const char *name;
+    const char *name, *addr;
     struct bot_client *client;
     const struct bot_client_facts *facts;
     struct smoke_answer answer;
@@ -58,6 +58,8 @@ struct smoke {
     struct message_reader *reader;
     struct mono deadline;
     struct smoke_player player[SMOKE_PLAN_PLAYERS];
+    bool placed; /* there is a place round which they meet */
+    struct smoke_plan_place at;
     bool failed;
     bool walled; /* walk() met the end of the scene or a wall */
     char why[2 * BOT_WHY_MAX];
@@ -197,9 +199,9 @@ static bool try_login(struct smoke_player *p)
     p->answer.here = false;
     if (!p->facts->connected) {
         p->closed = false;
-        int rc = bot_client_connect(p->client, s->config->addr, s->config->timeout_ns);
+        int rc = bot_client_connect(p->client, p->addr, s->config->timeout_ns);
         if (rc != 0)
-            return fail(s, "cannot connect to %s: %s", s->config->addr, err_text(rc));
+            return fail(s, "cannot connect to %s: %s", p->addr, err_text(rc));
         if (!bot_client_run_until(s->loop, is_connected, p, s->deadline) || p->closed)
             return false;
     }
@@ -237,7 +239,7 @@ static bool login(struct smoke_player *p)
             return fail(s, "%s: %s", p->name, why);
         }
     }
-    return fail(s, "no login of %s at %s in time: %s", p->name, s->config->addr, why);
+    return fail(s, "no login of %s at %s in time: %s", p->name, p->addr, why);
 }
 
 /* A world with scenes may lead those who name none into walls: the three need open ground. */
@@ -298,6 +300,18 @@ static void places(const struct smoke *s, struct smoke_plan_place at[SMOKE_PLAN_
 {
     for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++)
         at[i] = (struct smoke_plan_place){s->player[i].facts->x, s->player[i].facts->y};
+}
+
+/* Has everybody come to its goal, as the world says? */
+static bool all_there(void *arg)
+{
+    const struct smoke *s = arg;
+    for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++) {
+        const struct smoke_player *p = &s->player[i];
+        if (p->facts->x != p->goal.x || p->facts->y != p->goal.y)
+            return false;
+    }
+    return true;
 }
 
 static void who_walks(struct smoke *s, bool alpha, bool beta, bool gamma)
@@ -371,23 +385,39 @@ static bool fail_sight(struct smoke *s)
 
 /* --- the steps ------------------------------------------------------------------------------- */
 
-static bool come_together(struct smoke *s)
+/* All walk to `goal` until `pred` holds. */
+static bool gather(struct smoke *s, const struct smoke_plan_place goal[SMOKE_PLAN_PLAYERS],
+                   bot_client_pred_fn *pred)
 {
-    struct smoke_plan_place at[SMOKE_PLAN_PLAYERS], goal[SMOKE_PLAN_PLAYERS];
     const struct bot_client_facts *f = s->player[ALPHA].facts;
+    struct smoke_plan_place at[SMOKE_PLAN_PLAYERS];
 
     places(s, at);
-    if (smoke_plan_together(at, f->radius))
-        return true;
-    double seconds = smoke_plan_meet(at, f->radius, goal) / (f->max_speed * WALKER_SPEED_SHARE);
+    double seconds = smoke_plan_longest(at, goal) / (f->max_speed * WALKER_SPEED_SHARE);
     if (seconds * (double)CLOCK_NS_PER_S > (double)clock_since(s->deadline, clock_mono()))
         return fail(s, "the three stand %.0f s of walking apart: too far to meet in time", seconds);
     for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++)
         s->player[i].goal = goal[i];
     who_walks(s, true, true, true);
-    if (walk(s, all_see))
+    if (walk(s, pred))
         return true;
     return s->walled ? fail(s, "a wall keeps the three from meeting") : fail_sight(s);
+}
+
+static bool come_together(struct smoke *s)
+{
+    struct smoke_plan_place at[SMOKE_PLAN_PLAYERS], goal[SMOKE_PLAN_PLAYERS];
+    const struct bot_client_facts *f = s->player[ALPHA].facts;
+
+    if (s->placed) {
+        smoke_plan_round(s->at, f->radius, 0, goal);
+        return gather(s, goal, all_there);
+    }
+    places(s, at);
+    if (smoke_plan_together(at, f->radius))
+        return true;
+    smoke_plan_meet(at, f->radius, goal);
+    return gather(s, goal, all_see);
 }
 
 static bool meet(struct smoke *s)
@@ -401,6 +431,28 @@ static bool meet(struct smoke *s)
     for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++)
         printf("[%s] sees %d neighbours: [%s]\n", s->player[i].name, SMOKE_PLAN_PLAYERS - 1,
                others[i]);
+    return true;
+}
+
+/* Somebody got lost, or all have arrived. */
+static bool lost_or_there(void *arg)
+{
+    return !all_see(arg) || all_there(arg);
+}
+
+/* Each goes on into the next quarter round -at, and all see each other all the way. */
+static bool go_round(struct smoke *s)
+{
+    struct smoke_plan_place goal[SMOKE_PLAN_PLAYERS];
+
+    if (!s->placed)
+        return true;
+    smoke_plan_round(s->at, s->player[ALPHA].facts->radius, 1, goal);
+    if (!gather(s, goal, lost_or_there) || !all_see(s))
+        return fail_sight(s);
+    for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++)
+        printf("[%s] went round (%g, %g) to (%.1f, %.1f) -> in sight of the others all the way\n",
+               s->player[i].name, s->at.x, s->at.y, goal[i].x, goal[i].y);
     return true;
 }
 
@@ -499,7 +551,7 @@ static bool play(struct smoke *s)
         if (!enter(&s->player[i]))
             return false;
     }
-    return meet(s) && legal_move(s) && far_move(s) && teleport(s) && leave(s);
+    return meet(s) && go_round(s) && legal_move(s) && far_move(s) && teleport(s) && leave(s);
 }
 
 /* --- set up ---------------------------------------------------------------------------------- */
@@ -509,12 +561,14 @@ static int set_up(struct smoke *s, const struct bot_config *config)
     static const char *const names[SMOKE_PLAN_PLAYERS] = {"alpha", "beta", "gamma"};
     int rc = loop_create(&s->loop);
 
+    s->placed = smoke_plan_read(config->at, &s->at);
     if (rc == 0)
         rc = message_reader_create(PROTO_BATCH_MAX, &s->reader);
     for (int i = 0; rc == 0 && i < SMOKE_PLAN_PLAYERS; i++) {
         struct smoke_player *p = &s->player[i];
         p->smoke = s;
         p->name = names[i];
+        p->addr = bot_opts_gateway(config->addr, &config->also, (uint64_t)i);
         walker_init(&p->walker, 0);
         rc = bot_client_create(s->loop, s->reader, &smoke_ops, p, &p->client);
         if (rc != 0)

@@ -4,11 +4,14 @@
 #include "bot/smoke_plan.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define SMOKE_TELEPORT_X 9999.0
 /* Seconds of walking at full speed that no burst of credit covers. */
 #define SMOKE_TELEPORT_S 60.0
-#define SMOKE_FAR        1e6 /* units: further than any radius, in the far move's direction */
+/* How far from both lines, as a share of the radius: two opposite quarters are still in sight. */
+#define SMOKE_QUARTER_DEPTH 0.3
+#define SMOKE_FAR           1e6 /* units: further than any radius, in the far move's direction */
 
 bool smoke_plan_together(const struct smoke_plan_place at[SMOKE_PLAN_PLAYERS], double radius)
 {
@@ -22,10 +25,44 @@ bool smoke_plan_together(const struct smoke_plan_place at[SMOKE_PLAN_PLAYERS], d
     return true;
 }
 
-double smoke_plan_meet(const struct smoke_plan_place at[SMOKE_PLAN_PLAYERS], double radius,
-                       struct smoke_plan_place goal[SMOKE_PLAN_PLAYERS])
+bool smoke_plan_read(const char *text, struct smoke_plan_place *out)
 {
-    double x0 = at[0].x, x1 = at[0].x, y0 = at[0].y, y1 = at[0].y, longest = 0;
+    char *end;
+
+    out->x = strtod(text, &end);
+    if (end == text || *end != ',' || !isfinite(out->x))
+        return false;
+    text = end + 1;
+    out->y = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(out->y);
+}
+
+void smoke_plan_round(struct smoke_plan_place at, double radius, unsigned turn,
+                      struct smoke_plan_place goal[SMOKE_PLAN_PLAYERS])
+{
+    static const int side[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+
+    for (unsigned i = 0; i < SMOKE_PLAN_PLAYERS; i++) {
+        const int *s = side[(i + turn) % 4];
+        goal[i].x = at.x + s[0] * radius * SMOKE_QUARTER_DEPTH;
+        goal[i].y = at.y + s[1] * radius * SMOKE_QUARTER_DEPTH;
+    }
+}
+
+double smoke_plan_longest(const struct smoke_plan_place at[SMOKE_PLAN_PLAYERS],
+                          const struct smoke_plan_place goal[SMOKE_PLAN_PLAYERS])
+{
+    double longest = 0;
+
+    for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++)
+        longest = fmax(longest, hypot(goal[i].x - at[i].x, goal[i].y - at[i].y));
+    return longest;
+}
+
+void smoke_plan_meet(const struct smoke_plan_place at[SMOKE_PLAN_PLAYERS], double radius,
+                     struct smoke_plan_place goal[SMOKE_PLAN_PLAYERS])
+{
+    double x0 = at[0].x, x1 = at[0].x, y0 = at[0].y, y1 = at[0].y;
     double apart = radius / 4 < 8 ? radius / 4 : 8;
 
     for (int i = 1; i < SMOKE_PLAN_PLAYERS; i++) {
@@ -37,9 +74,7 @@ double smoke_plan_meet(const struct smoke_plan_place at[SMOKE_PLAN_PLAYERS], dou
     for (int i = 0; i < SMOKE_PLAN_PLAYERS; i++) {
         goal[i].x = (x0 + x1) / 2 + (i - SMOKE_PLAN_PLAYERS / 2) * apart;
         goal[i].y = (y0 + y1) / 2;
-        longest = fmax(longest, hypot(goal[i].x - at[i].x, goal[i].y - at[i].y));
     }
-    return longest;
 }
 
 struct smoke_plan_place smoke_plan_teleport(struct smoke_plan_place at, double max_speed)

@@ -81,6 +81,13 @@ static void gather(struct spread_bot *bots, uint32_t n, double neighbours, doubl
         bots[i].area = (struct walker_area){x - half, y - half, x + half, y + half};
 }
 
+void spread_around(struct walker_area *area, double x, double y)
+{
+    const double dx = (area->x1 - area->x0) / 2, dy = (area->y1 - area->y0) / 2;
+
+    *area = (struct walker_area){x - dx, y - dy, x + dx, y + dy};
+}
+
 void spread_groups(struct spread_bot *bots, uint32_t n, uint32_t group, double neighbours,
                    double radius)
 {

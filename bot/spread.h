@@ -25,6 +25,8 @@ uint32_t spread_stride(uint32_t n);
  * `radius` on average; where these are nearly all of them, all see all. */
 double spread_side(uint32_t n, double neighbours, double radius);
 
+/* Move an area so that its middle is (x, y). */
+void spread_around(struct walker_area *area, double x, double y);
 /* Give each an area: bots that are near each other by x form groups of `group` (the last takes
  * the rest) in one square around their middle. Reorders `bots` by x. */
 void spread_groups(struct spread_bot *bots, uint32_t n, uint32_t group, double neighbours,

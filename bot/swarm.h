@@ -9,6 +9,7 @@
 
 #include "bot/swarm_bot.h"
 #include "common/hist.h"
+#include "common/opts.h"
 
 /* Ids above this are not measured; ids stay small by contract. */
 #define SWARM_ID_MAX (1u << 22)
@@ -43,8 +44,9 @@ struct swarm_told {
 };
 
 struct swarm_config {
-    const char *addr;   /* borrowed */
-    const char *prefix; /* of the names, borrowed */
+    const char *addr;     /* borrowed */
+    struct opt_list also; /* more addresses, in turn; their texts are borrowed */
+    const char *prefix;   /* of the names, borrowed */
     uint32_t n[SWARM_KINDS];
     double rate;       /* moves a second of each */
     bool walk;         /* as WalkReqs */

@@ -3,6 +3,7 @@
  */
 #include "bot/swarm_bot.h"
 
+#include "bot/bot_opts.h"
 #include "bot/swarm.h"
 #include "common/clock.h"
 #include "common/err.h"
@@ -370,7 +371,9 @@ static void begin_connecting(struct swarm_bot *b)
     struct swarm *s = b->swarm;
 
     b->state = SWARM_CONNECTING;
-    int rc = bot_client_connect(b->client, s->config.addr, s->config.timeout_ns);
+    int rc =
+        bot_client_connect(b->client, bot_opts_gateway(s->config.addr, &s->config.also, b->turn++),
+                           s->config.timeout_ns);
     if (rc != 0)
         on_closed(b, err_text(rc));
 }
@@ -440,6 +443,7 @@ int swarm_bot_init(struct swarm_bot *b, struct swarm *s, uint32_t index, enum sw
     b->swarm = s;
     b->index = index;
     b->kind = kind;
+    b->turn = index;
     b->due = s->stepped;
     snprintf(b->name, sizeof(b->name), "%.*s-%c-%u", SWARM_PREFIX_MAX, s->config.prefix,
              swarm_letters[kind], index + 1);

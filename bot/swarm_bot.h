@@ -54,6 +54,7 @@ struct swarm_bot {
     bool deaf;        /* it has stopped listening */
     bool away;        /* it was told that the world is away, and nothing since */
     unsigned tries;   /* in vain, one after the other */
+    unsigned turn;    /* whose gateway's it is; the next one's after each loss */
     uint32_t id;      /* under which it is found by others' views; 0: none */
     bool has_stood;   /* somewhere, at all */
     double x, y;      /* where the server confirmed it last, on whichever connection */

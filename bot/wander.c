@@ -71,6 +71,7 @@ static int set_up(struct wander *w, const struct bot_config *config, const char 
 {
     const struct swarm_config swarm = {
         .addr = config->addr,
+        .also = config->also,
         .prefix = prefix,
         .n = {[SWARM_WALKER] = (uint32_t)config->n},
         .rate = config->rate,

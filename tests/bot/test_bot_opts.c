@@ -1,6 +1,7 @@
 /* tests/bot/test_bot_opts.c: the bot's flags. */
 #include "bot/bot_opts.h"
 
+#include "common/err.h"
 #include "common/log.h"
 #include "tests/leak.h"
 
@@ -47,6 +48,36 @@ Test(bot_opts, flags_are_taken_in_both_forms)
     cr_assert_eq(c.n, 7);
     cr_assert_eq(c.seconds_ns, 90 * 1000000000LL);
     cr_assert_eq(c.rate, 2.5);
+    TEST_NO_LEAKS();
+}
+
+Test(bot_opts, bots_take_turns_among_the_gateways)
+{
+    struct bot_config c;
+    char why[200];
+    char *argv[] = {"bot", "-also", "localhost:1", "-also=[::1]:2"}, *bad[] = {"bot", "-also=here"};
+    cr_assert_eq(parse(4, argv, &c, why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(bot_opts_check(&c, why, sizeof(why)), 0);
+    cr_assert_str_eq(bot_opts_gateway(c.addr, &c.also, 0), "127.0.0.1:19001");
+    cr_assert_str_eq(bot_opts_gateway(c.addr, &c.also, 1), "localhost:1");
+    cr_assert_str_eq(bot_opts_gateway(c.addr, &c.also, 2), "[::1]:2");
+    cr_assert_str_eq(bot_opts_gateway(c.addr, &c.also, 3), "127.0.0.1:19001");
+    cr_assert_eq(parse(2, bad, &c, why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(bot_opts_check(&c, why, sizeof(why)), E_RANGE);
+    cr_assert_not_null(strstr(why, "-also: \"here\""));
+    TEST_NO_LEAKS();
+}
+
+Test(bot_opts, the_place_to_meet_at_is_two_numbers)
+{
+    struct bot_config c;
+    char why[200];
+    char *good[] = {"bot", "-at=-3,40.5"}, *bad[] = {"bot", "-at", "3"};
+    cr_assert_eq(parse(2, good, &c, why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(bot_opts_check(&c, why, sizeof(why)), 0);
+    cr_assert_eq(parse(3, bad, &c, why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(bot_opts_check(&c, why, sizeof(why)), E_RANGE);
+    cr_assert_not_null(strstr(why, "-at: \"3\""));
     TEST_NO_LEAKS();
 }
 

@@ -25,6 +25,13 @@ static double seen(uint32_t n, double side)
     return 2 * pairs / ROUNDS / n;
 }
 
+Test(spread, an_area_is_moved_round_a_place_with_its_size)
+{
+    struct walker_area a = {10, 20, 40, 30};
+    spread_around(&a, -5, 7);
+    cr_assert(a.x0 == -20 && a.x1 == 10 && a.y0 == 2 && a.y1 == 12);
+}
+
 Test(spread, in_its_square_each_sees_about_as_many_as_wanted)
 {
     const uint32_t n[] = {10, 61, 100};

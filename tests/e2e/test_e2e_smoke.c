@@ -5,8 +5,10 @@
 #include "tests/pair.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BOT_MS 20000 /* for one scenario, walking included */
 
@@ -73,6 +75,38 @@ Test(e2e_smoke, the_story_is_told_five_times_in_a_row_against_one_pair)
             process_start("bot", PROCESS_ARGS("-mode=smoke", "-addr", pair.gateway->addr));
         must_tell_the_story(bot, 1 + 3 * i);
     }
+    pair_end(&pair);
+    TEST_NO_LEAKS();
+}
+
+/* Twice round the place: the first way from where they enter, the second from where they were. */
+Test(e2e_smoke, the_three_meet_round_a_place_and_go_on_from_quarter_to_quarter_through_two_gateways)
+{
+    struct pair pair = pair_start(PROCESS_ARGS("-max-speed", "60"), NULL);
+    struct process *other =
+        process_start("aegis", PROCESS_ARGS("-role=gateway", "-listen", process_any_port(),
+                                            "-upstream", pair.world->addr));
+    const char *const told[] = {
+        "[alpha] went round (40.5, -20) to (49.5, -29.0) -> in sight of the others all the way\n",
+        "[beta] went round (40.5, -20) to (49.5, -11.0) -> in sight of the others all the way\n",
+        "[gamma] went round (40.5, -20) to (31.5, -11.0) -> in sight of the others all the way\n",
+        "[gamma] far move to x=", "smoke OK\n"};
+
+    process_await_addr(other);
+    for (int i = 0; i < 2; i++) {
+        struct process *bot =
+            process_start("bot", PROCESS_ARGS("-mode=smoke", "-addr", pair.gateway->addr, "-also",
+                                              other->addr, "-at", "40.5,-20"));
+        process_await_exit(bot, BOT_MS, 0);
+        struct span out = process_out(bot);
+        const char *at = (const char *)out.p;
+        for (size_t k = 0; at && k < sizeof(told) / sizeof(told[0]); k++)
+            at = memmem(at, out.n - (size_t)(at - (const char *)out.p), told[k], strlen(told[k]));
+        if (!at)
+            process_fail("the bot printed:\n%.*s", (int)out.n, (const char *)out.p);
+    }
+    process_signal(other, SIGTERM);
+    process_await_exit(other, PROCESS_PATIENCE_MS, 0);
     pair_end(&pair);
     TEST_NO_LEAKS();
 }
