@@ -215,46 +215,12 @@ static void tap(struct rig *r, enum rig_input what, uint32_t link, struct span b
 
 /* --- as a gateway ---------------------------------------------------------------------------- */
 
-struct world_config rig_config(void)
-{
-    return (struct world_config){
-        .aoi_radius = 30,
-        .tick_ns = 50 * CLOCK_NS_PER_MS,
-        .max_speed = 12,
-        .move_burst_ns = CLOCK_NS_PER_S,
-        .walk_step_ns = 500 * CLOCK_NS_PER_MS,
-        .tile_ns = 320 * CLOCK_NS_PER_MS,
-        .walk_max_tiles = 2,
-        .path_budget = 5000,
-        .path_queue = 1024,
-        .update_interval = 2,
-        .move_epsilon = 0.05,
-        .dir_epsilon = 1,
-        .quantum = 1.0 / 64,
-        .max_entities = 512,
-        .max_pairs = 1u << 19,
-        .spawn = "line",
-        .bounds = {-1000, -1000, 1000, 1000},
-        .seed = 1,
-    };
-}
-
 static void secret(void *arg, void *out, size_t n)
 {
     struct rig *r = arg;
     uint8_t *p = out;
     for (size_t i = 0; i < n; i++)
         p[i] = (uint8_t)rng_next(&r->secrets);
-}
-
-struct rig *rig_create(const struct world_config *c)
-{
-    return rig_create_maps(c, NULL, 0);
-}
-
-struct rig *rig_create_maps(const struct world_config *c, const struct map *maps, uint32_t n)
-{
-    return rig_create_kept(c, maps, n, (struct store_door){0});
 }
 
 struct rig *rig_create_with(const struct world_config *c, const struct map *maps, uint32_t n,
@@ -283,12 +249,6 @@ struct rig *rig_create_with(const struct world_config *c, const struct map *maps
         rig_fail("world_create: %s (%s)", err_text(err), why);
     rig_link_up(r, "gw-0");
     return r;
-}
-
-struct rig *rig_create_kept(const struct world_config *c, const struct map *maps, uint32_t n,
-                            struct store_door store)
-{
-    return rig_create_with(c, maps, n, store, (struct auth_door){0});
 }
 
 void rig_destroy(struct rig *r)
@@ -595,5 +555,12 @@ void rig_loaded(struct rig *r, const struct store_answer *a)
 {
     core_in(r);
     inbox_loaded(r->world, a, r->now);
+    core_out(r);
+}
+
+void rig_stored(struct rig *r, const struct store_settle *what)
+{
+    core_in(r);
+    inbox_stored(r->world, what, r->now);
     core_out(r);
 }

@@ -109,6 +109,7 @@ struct rig *rig_create_with(const struct world_config *c, const struct map *maps
                             struct store_door store, struct auth_door auth);
 /* The store answers. */
 void rig_loaded(struct rig *r, const struct store_answer *a);
+void rig_stored(struct rig *r, const struct store_settle *what);
 void rig_destroy(struct rig *r);
 /* Masks and records by code without vector instructions, whatever the processor has. */
 void rig_portable(struct rig *r);

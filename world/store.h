@@ -5,6 +5,7 @@
  *
  *   a login ──load──► store ──…──► inbox_loaded ──► the login goes on
  *   leave, sweep ──save──► store        (a load behind a save of one name brings that save)
+ *   who must know ──settle──► store ──…──► inbox_stored    (all saves of that name before it are)
  *
  * May touch: common, proto/limits, world/ids. On trouble: full is E_FULL, and asked again later.
  */
@@ -66,6 +67,11 @@ struct store_answer {
     struct span data;                 /* where FOUND */
 };
 
+/* Whose saves are asked after, in the asker's own numbers: comes back as it was given. */
+struct store_settle {
+    uint32_t place, number;
+};
+
 /* Called inside of ticks and requests: no malloc, no wait, no system call worth the name. */
 struct store_ops {
     /* Ask for a name. 0: inbox_loaded follows, once. E_FULL: ask again later. */
@@ -74,9 +80,14 @@ struct store_ops {
      * each name, unless what is there has a higher fence. E_FULL: it is not taken, ask again later.
      */
     int (*save)(void *arg, const struct store_character *c);
+    /* Tell when all saves of this name that were taken before are stored, or refused since what is
+     * there has a higher fence. 0: inbox_stored follows, once, never from inside of this call; a
+     * database that is away is waited for. E_FULL: ask again later. */
+    int (*settle)(void *arg, struct store_settle what, struct span name);
 };
 
-/* What the core is given. `ops` NULL: nothing is kept, every character is unknown at once. */
+/* What the core is given. `ops` NULL: nothing is kept, every character is unknown at once, and what
+ * was saved is as good as stored. */
 struct store_door {
     const struct store_ops *ops;
     void *arg;

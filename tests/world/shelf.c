@@ -31,7 +31,21 @@ static int take_save(void *arg, const struct store_character *c)
     return 0;
 }
 
-const struct store_ops shelf_ops = {.load = take_load, .save = take_save};
+static int take_settle(void *arg, struct store_settle what, struct span name)
+{
+    struct shelf *s = arg;
+
+    if (s->settle_full)
+        return E_FULL;
+    if (s->n_settles == SHELF_MAX)
+        rig_fail("the shelf has no room for more who wait");
+    memcpy(s->settle_name[s->n_settles], name.p, name.n);
+    s->settle_name[s->n_settles][name.n] = '\0';
+    s->settles[s->n_settles++] = what;
+    return 0;
+}
+
+const struct store_ops shelf_ops = {.load = take_load, .save = take_save, .settle = take_settle};
 
 struct rig *shelf_rig(struct shelf *s, const struct world_config *c)
 {
@@ -92,4 +106,16 @@ void shelf_answer_all(struct shelf *s)
 {
     while (s->n_asked > 0)
         shelf_answer(s);
+}
+
+void shelf_tell_stored(struct shelf *s)
+{
+    struct store_settle what = s->settles[0];
+
+    if (s->n_settles == 0)
+        rig_fail("nobody asked whether it is stored");
+    s->n_settles--;
+    memmove(s->settles, s->settles + 1, s->n_settles * sizeof(s->settles[0]));
+    memmove(s->settle_name, s->settle_name + 1, s->n_settles * sizeof(s->settle_name[0]));
+    rig_stored(s->rig, &what);
 }

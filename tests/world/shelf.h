@@ -1,5 +1,5 @@
 /* tests/world/shelf.h: a store in memory for the core, that a test plays by hand.
- * Questions wait until the test answers them; saves go to the shelf at once. Either can be full.
+ * Questions wait until the test answers them; saves go to the shelf at once. Each can be full.
  * May touch: tests/world_rig, world/store. On trouble: the test at hand fails.
  */
 #pragma once
@@ -10,12 +10,15 @@
 
 struct shelf {
     struct rig *rig;
-    bool load_full, save_full;
+    bool load_full, save_full, settle_full;
     struct store_ticket asked[SHELF_MAX]; /* [n_asked] not answered yet, in order */
     char asked_name[SHELF_MAX][PROTO_NAME_MAX + 1];
     uint32_t n_asked;
     struct store_character saved[SHELF_MAX]; /* [n_saved] every save, in order */
     uint32_t n_saved;
+    struct store_settle settles[SHELF_MAX]; /* [n_settles] not told yet, in order */
+    char settle_name[SHELF_MAX][PROTO_NAME_MAX + 1];
+    uint32_t n_settles;
 };
 
 extern const struct store_ops shelf_ops;
@@ -33,3 +36,5 @@ void shelf_answer(struct shelf *s);
 void shelf_fail(struct shelf *s);
 /* Answer all that are asked. */
 void shelf_answer_all(struct shelf *s);
+/* Tell the one that asked first that it is stored. */
+void shelf_tell_stored(struct shelf *s);

@@ -23,6 +23,16 @@ static void on_answer(void *arg, const struct store_answer *a)
     r->n++;
 }
 
+static void on_stored(void *arg, const struct store_settle *what)
+{
+    struct store_run *r = arg;
+
+    cr_assert_lt(what->place, STORE_RUN_PLACES);
+    cr_assert_eq(what->number, what->place + 7, "as it was given");
+    r->told[what->place]++;
+    r->n_told++;
+}
+
 void store_run_begin(struct store_run *r, const struct store_db_ops *db, void *db_arg,
                      int64_t delay_ns, uint32_t pending_max)
 {
@@ -31,6 +41,7 @@ void store_run_begin(struct store_run *r, const struct store_db_ops *db, void *d
                                     .pending_max = pending_max,
                                     .delay_ns = delay_ns,
                                     .answer = on_answer,
+                                    .stored = on_stored,
                                     .arg = r};
 
     log_init("test", LOG_OFF, LOG_TEXT);
@@ -98,6 +109,24 @@ void store_run_settle(struct store_run *r)
         cr_assert_lt(clock_since(clock_mono(), until), 0, "it does not settle");
         loop_turn(r->loop, 2 * CLOCK_NS_PER_MS);
     }
+}
+
+int store_run_ask_stored(struct store_run *r, uint32_t place, const char *name)
+{
+    struct store_settle what = {place, place + 7};
+
+    return store_worker_ops.settle(r->worker, what, span_text(name));
+}
+
+void store_run_await_told(struct store_run *r, uint32_t n)
+{
+    struct mono until = clock_add(clock_mono(), PATIENCE_NS);
+
+    while (r->n_told < n) {
+        cr_assert_lt(clock_since(clock_mono(), until), 0, "told of %u of %u", r->n_told, n);
+        loop_turn(r->loop, 10 * CLOCK_NS_PER_MS);
+    }
+    cr_assert_eq(r->n_told, n);
 }
 
 static void begin(struct store_run *r, const struct store_set *s)
@@ -244,5 +273,41 @@ void store_set_fence(const struct store_set *s)
     const struct store_answer *a = store_run_load(&r, "alpha");
     cr_assert_eq(a->character.fence.generation, 3);
     cr_assert_eq(a->character.fence.count, 1ull << 62);
+    store_run_end(&r);
+}
+
+/* The worker is ended as soon as it has told, and what it had not stored by then would be lost. */
+void store_set_stored(const struct store_set *s)
+{
+    struct store_run r;
+    char name[16];
+
+    begin(&r, s);
+    cr_assert_eq(store_run_ask_stored(&r, 0, "nobody"), 0);
+    cr_assert_eq(r.n_told, 0, "never from inside of the call");
+    store_run_await_told(&r, 1);
+    for (uint32_t i = 1; i <= MANY; i++) {
+        snprintf(name, sizeof(name), "n%u", i);
+        store_run_save(&r, name, i);
+        cr_assert_eq(store_run_ask_stored(&r, i, name), 0);
+    }
+    store_run_await_told(&r, MANY + 1);
+    store_run_end(&r);
+    for (uint32_t i = 0; i <= MANY; i++)
+        cr_assert_eq(r.told[i], 1, "n%u", i);
+    begin(&r, s);
+    for (uint32_t i = 1; i <= MANY; i += 100) {
+        snprintf(name, sizeof(name), "n%u", i);
+        must_be(&r, name, i);
+    }
+    store_run_save_as(&r, "n1", 9, (struct store_fence){2, 1, 0});
+    cr_assert_eq(store_run_ask_stored(&r, 0, "n1"), 0);
+    store_run_await_told(&r, 1);
+    store_run_save_as(&r, "n1", 8, (struct store_fence){1, 5, 0});
+    cr_assert_eq(store_run_ask_stored(&r, 1, "n1"), 0);
+    store_run_await_told(&r, 2); /* refused is an end too */
+    store_run_end(&r);
+    begin(&r, s);
+    must_be(&r, "n1", 9);
     store_run_end(&r);
 }

@@ -141,6 +141,16 @@ Test(keep, a_store_that_does_not_answer_is_waited_for_as_long_as_login_wait_says
     TEST_NO_LEAKS();
 }
 
+Test(keep, what_is_stored_and_nobody_waits_for_is_counted)
+{
+    struct rig *r = kept_rig();
+    rig_stored(r, &(struct store_settle){3, 9});
+    rig_stored(r, &(struct store_settle){UINT32_MAX, 0});
+    cr_assert_eq(r->world->metrics.stored_late, 2);
+    rig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 Test(keep, who_goes_before_the_answer_leaves_nothing_behind)
 {
     struct rig *r = kept_rig();

@@ -139,6 +139,8 @@ Test(store_postgres, the_set)
     store_set_names(&set);
     afresh();
     store_set_fence(&set);
+    afresh();
+    store_set_stored(&set);
     END();
 }
 

@@ -70,6 +70,30 @@ Test(store_queue, full_takes_only_names_that_wait_already)
     TEST_NO_LEAKS();
 }
 
+Test(store_queue, the_turn_of_a_name_comes_when_what_waited_of_it_is_dropped)
+{
+    struct store_queue q;
+    cr_assert_eq(store_queue_init(&q, 8, 1), 0);
+    cr_assert_eq(store_queue_turn(&q, span_text("n1")), 0, "nothing waits");
+    cr_assert_eq(put(&q, 1, 10), 0);
+    cr_assert_eq(put(&q, 2, 20), 0);
+    uint64_t first = store_queue_turn(&q, span_text("n1"));
+    uint64_t second = store_queue_turn(&q, span_text("n2"));
+    cr_assert_gt(first, q.gone);
+    cr_assert_eq(put(&q, 1, 11), 1);
+    cr_assert_eq(store_queue_turn(&q, span_text("n1")), first, "in the earlier one's place");
+    store_queue_drop(&q, 1);
+    cr_assert_leq(first, q.gone);
+    cr_assert_gt(second, q.gone);
+    cr_assert_eq(store_queue_turn(&q, span_text("n1")), 0);
+    cr_assert_eq(put(&q, 1, 12), 0);
+    cr_assert_gt(store_queue_turn(&q, span_text("n1")), second, "behind the others now");
+    store_queue_drop(&q, 1);
+    cr_assert_leq(second, q.gone);
+    store_queue_fini(&q);
+    TEST_NO_LEAKS();
+}
+
 /* Against a plain array: the order of first saves, the value of last ones. */
 Test(store_queue, random_use_agrees_with_a_plain_list)
 {

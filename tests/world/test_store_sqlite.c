@@ -161,6 +161,12 @@ Test(store_sqlite, fence)
     TEST_NO_LEAKS();
 }
 
+Test(store_sqlite, stored)
+{
+    store_set_stored(&set);
+    TEST_NO_LEAKS();
+}
+
 /* --- the file -------------------------------------------------------------------------------- */
 
 Test(store_sqlite, a_new_file_is_ours_and_says_what_it_holds)

@@ -124,6 +124,8 @@ Test(store_worker, the_set)
     store_set_names(&set);
     ledger.n = 0;
     store_set_fence(&set);
+    ledger.n = 0;
+    store_set_stored(&set);
     cr_assert(ledger.closed);
     TEST_NO_LEAKS();
 }
@@ -261,6 +263,93 @@ Test(store_worker, so_many_loads_may_be_open_and_no_more)
     }
     cr_assert_null(store_run_load(&r, "beta"));
     cr_assert_eq(r.n, STORE_ANSWERS + 1, "it is answered again");
+    store_run_end(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(store_worker, a_save_is_told_as_stored_when_it_is_and_not_while_the_database_is_away)
+{
+    struct store_run r;
+    for (int at = 1; at <= 3; at++) {
+        memset(&ledger, 0, sizeof(ledger));
+        ledger.fails = at;
+        store_run_begin(&r, &ledger_ops, &ledger, 0, 100);
+        store_run_save(&r, "alpha", 1);
+        cr_assert_eq(store_run_ask_stored(&r, 1, "alpha"), 0);
+        cr_assert_eq(store_run_ask_stored(&r, 2, "beta"), 0);
+        until_failing(&r, true);
+        store_run_await_told(&r, 1);
+        cr_assert_eq(r.told[2], 1, "of beta nothing waits");
+        store_run_save(&r, "alpha", 2);
+        cr_assert_eq(store_run_ask_stored(&r, 3, "alpha"), 0);
+        for (uint32_t tried = ledger.tried; ledger.tried < tried + 2;)
+            loop_turn(r.loop, 10 * CLOCK_NS_PER_MS);
+        cr_assert_eq(r.n_told, 1);
+        cr_assert(!store_worker_settled(r.worker, NULL));
+        ledger.fails = 0;
+        store_run_await_told(&r, 3);
+        cr_assert_eq(ledger.rows[0].x, 2);
+        cr_assert_eq(r.told[1] + r.told[3], 2);
+        store_run_end(&r);
+    }
+    TEST_NO_LEAKS();
+}
+
+Test(store_worker, a_save_behind_the_question_is_not_waited_for)
+{
+    struct store_run r;
+    uint32_t settled = 0;
+    memset(&ledger, 0, sizeof(ledger));
+    store_run_begin(&r, &ledger_ops, &ledger, 0, 100);
+    for (uint32_t i = 0; i < 200; i++) { /* one name, always about to be stored */
+        store_run_save(&r, "alpha", i);
+        cr_assert_eq(store_run_ask_stored(&r, i, "alpha"), 0);
+        loop_turn(r.loop, 2 * CLOCK_NS_PER_MS);
+        settled = r.n_told > settled ? r.n_told : settled;
+    }
+    cr_assert_gt(settled, 0, "the first ones do not wait for the last");
+    store_run_await_told(&r, 200);
+    store_run_end(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(store_worker, so_many_may_ask_whether_they_are_stored_and_no_more)
+{
+    struct store_run r;
+    uint32_t asked = 0;
+    memset(&ledger, 0, sizeof(ledger));
+    ledger.fails = 1;
+    store_run_begin(&r, &ledger_ops, &ledger, 0, 100);
+    store_run_save(&r, "alpha", 1);
+    while (asked < STORE_SETTLES) /* the ring may be full for a moment */
+        asked += store_run_ask_stored(&r, asked % STORE_RUN_PLACES, "alpha") == 0;
+    cr_assert_eq(store_run_ask_stored(&r, 0, "alpha"), E_FULL);
+    cr_assert_eq(store_run_ask_stored(&r, 0, "beta"), E_FULL);
+    cr_assert_eq(store_run_load(&r, "alpha")->result, STORE_FOUND,
+                 "loads have places of their own");
+    ledger.fails = 0;
+    for (int i = 0; r.n_told < STORE_SETTLES; i++) {
+        uint32_t before = r.n_told;
+        cr_assert_lt(i, 20000, "not all are told");
+        loop_turn(r.loop, 10 * CLOCK_NS_PER_MS);
+        cr_assert_leq(r.n_told - before, 1024, "a tick may run between handfuls");
+    }
+    cr_assert_eq(store_run_ask_stored(&r, 0, "beta"), 0);
+    store_run_await_told(&r, STORE_SETTLES + 1);
+    store_run_end(&r);
+    TEST_NO_LEAKS();
+}
+
+Test(store_worker, ending_it_while_somebody_waits_to_be_told_leaks_nothing)
+{
+    struct store_run r;
+    memset(&ledger, 0, sizeof(ledger));
+    ledger.fails = 1;
+    store_run_begin(&r, &ledger_ops, &ledger, 0, 100);
+    store_run_save(&r, "alpha", 3);
+    for (uint32_t i = 0; i < 32; i++)
+        cr_assert_eq(store_run_ask_stored(&r, i, i % 2 == 0 ? "alpha" : "beta"), 0);
+    until_failing(&r, true);
     store_run_end(&r);
     TEST_NO_LEAKS();
 }

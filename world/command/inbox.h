@@ -42,3 +42,6 @@ uint32_t inbox_announce(struct world *w, const struct notice_area *to, struct sp
                         struct mono now);
 /* The store has told of a character. An answer that nobody waits for is counted. */
 void inbox_loaded(struct world *w, const struct store_answer *a, struct mono now);
+/* The store has stored what was saved of a name until it was asked. One that nobody waits for is
+ * counted. */
+void inbox_stored(struct world *w, const struct store_settle *what, struct mono now);

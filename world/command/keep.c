@@ -102,6 +102,13 @@ void inbox_loaded(struct world *w, const struct store_answer *a, struct mono now
     answered(w, who, a->result == STORE_FAILED ? PE_UNAVAILABLE : 0, now);
 }
 
+void inbox_stored(struct world *w, const struct store_settle *what, struct mono now)
+{
+    (void)what;
+    w->now = now;
+    w->metrics.stored_late++;
+}
+
 void keep_end(struct world *w, struct session_ref who)
 {
     struct session *s = &w->sessions.list[who.slot];

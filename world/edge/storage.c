@@ -92,6 +92,15 @@ static void on_answer(void *arg, const struct store_answer *a)
     outbox_flush(&s->world->outbox);
 }
 
+static void on_stored(void *arg, const struct store_settle *what)
+{
+    struct storage *s = arg;
+
+    ASSERT(s->world);
+    inbox_stored(s->world, what, loop_now(s->loop));
+    outbox_flush(&s->world->outbox);
+}
+
 static int open_worker(struct storage *s, const char *store, int64_t delay_ns, uint64_t entities,
                        char *why, size_t why_cap)
 {
@@ -101,6 +110,7 @@ static int open_worker(struct storage *s, const char *store, int64_t delay_ns, u
         .pending_max = (uint32_t)(entities > PENDING_LEAST ? entities : PENDING_LEAST),
         .delay_ns = delay_ns,
         .answer = on_answer,
+        .stored = on_stored,
         .arg = s,
     };
     int err = file ? store_sqlite_open(file, &c.db_arg, why, why_cap)

@@ -1,5 +1,6 @@
 /* world/edge/store_none.h: no store: every character is new, and forgotten when it goes.
- * The door is shut, so the core asks nothing and answers at once. May touch: world/store.
+ * The door is shut, so the core asks nothing, answers at once, and waits for no save. May touch:
+ * world/store.
  */
 #pragma once
 

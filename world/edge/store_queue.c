@@ -24,7 +24,8 @@ int store_queue_init(struct store_queue *q, uint32_t cap, uint64_t seed)
     *q = (struct store_queue){.cap = cap, .free = NONE, .first = NONE, .last = NONE};
     q->list = calloc(cap, sizeof(*q->list));
     q->next = calloc(cap, sizeof(*q->next));
-    if (!q->list || !q->next || table_init(&q->by_name, cap, seed, equal, q) != 0) {
+    q->turn = calloc(cap, sizeof(*q->turn));
+    if (!q->list || !q->next || !q->turn || table_init(&q->by_name, cap, seed, equal, q) != 0) {
         store_queue_fini(q);
         return E_NOMEM;
     }
@@ -34,6 +35,7 @@ int store_queue_init(struct store_queue *q, uint32_t cap, uint64_t seed)
 void store_queue_fini(struct store_queue *q)
 {
     table_fini(&q->by_name);
+    free(q->turn);
     free(q->next);
     free(q->list);
     *q = (struct store_queue){0};
@@ -58,6 +60,7 @@ int store_queue_put(struct store_queue *q, const struct store_character *c)
         slot = q->fresh++;
     q->list[slot] = *c;
     q->next[slot] = NONE;
+    q->turn[slot] = ++q->come;
     if (q->last == NONE)
         q->first = slot;
     else
@@ -74,6 +77,13 @@ const struct store_character *store_queue_find(const struct store_queue *q, stru
     uint32_t slot;
 
     return table_find(&q->by_name, name, &slot) ? &q->list[slot] : NULL;
+}
+
+uint64_t store_queue_turn(const struct store_queue *q, struct span name)
+{
+    uint32_t slot;
+
+    return table_find(&q->by_name, name, &slot) ? q->turn[slot] : 0;
 }
 
 const struct store_character *store_queue_first(const struct store_queue *q)
@@ -104,5 +114,6 @@ void store_queue_drop(struct store_queue *q, uint32_t n)
         q->next[slot] = q->free;
         q->free = slot;
         q->count--;
+        q->gone++;
     }
 }

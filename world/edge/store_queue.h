@@ -12,10 +12,12 @@
 struct store_queue {
     struct store_character *list; /* [cap] */
     uint32_t *next;               /* [cap] behind it in the queue, or among the free */
+    uint64_t *turn;               /* [cap] how many will have left the queue when it has */
     struct table by_name;
     uint32_t cap, count;
     uint32_t fresh, free; /* slots never used begin at fresh; head of the free ones */
     uint32_t first, last;
+    uint64_t come, gone; /* entries since the start */
 };
 
 /* E_NOMEM. */
@@ -27,6 +29,8 @@ void store_queue_fini(struct store_queue *q);
 int store_queue_put(struct store_queue *q, const struct store_character *c) MUST_CHECK;
 /* What waits under that name; NULL: nothing does. Lives until the next put or drop. */
 const struct store_character *store_queue_find(const struct store_queue *q, struct span name);
+/* What waits under that name is stored as soon as `gone` is this; 0: nothing waits. */
+uint64_t store_queue_turn(const struct store_queue *q, struct span name);
 /* The first, and the one behind another; NULL: there is none. */
 const struct store_character *store_queue_first(const struct store_queue *q);
 const struct store_character *store_queue_after(const struct store_queue *q,

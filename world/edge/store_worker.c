@@ -21,17 +21,26 @@
 #define IDLE_NS  (10 * CLOCK_NS_PER_S)   /* a thread with nothing to do looks up */
 #define JOIN_NS  (500 * CLOCK_NS_PER_MS) /* for the trip at hand, at the end */
 
-enum request_kind { REQUEST_SAVE, REQUEST_LOAD };
+enum request_kind { REQUEST_SAVE, REQUEST_LOAD, REQUEST_SETTLE };
 
 struct request {
     enum request_kind kind;
-    struct store_ticket ticket;       /* of a load */
-    struct store_character character; /* of a load its name alone */
+    union {
+        struct store_ticket ticket; /* of a load */
+        struct store_settle settle; /* of a settle */
+    };
+    struct store_character character; /* of a save; else its name alone */
 };
 
 struct answer {
     struct store_answer answer;
     uint8_t *data; /* owned; NULL: none */
+};
+
+/* A settle whose name is in the queue. */
+struct waiter {
+    struct store_settle what;
+    uint64_t turn; /* as store_queue_turn says */
 };
 
 /* What the thread sleeps for. */
@@ -44,16 +53,19 @@ struct store_worker {
     bool running;
     sem_t wake;
 
-    struct store_ring requests, answers;
+    struct store_ring requests, answers, settled;
     _Atomic int asleep; /* enum wake */
     _Atomic bool stop, hurry;
 
     /* The loop's. */
     uint32_t open;      /* loads not answered yet */
+    uint32_t settling;  /* settles not told yet */
     uint64_t saves_put; /* taken from the core */
 
     /* The thread's own. */
     struct store_queue queue;
+    struct waiter *waiters; /* [STORE_SETTLES], of which `waiting` are; in the order of asking */
+    uint32_t waiting;
     struct mono group_at; /* the next group is due; where something waits */
     uint8_t data[STORE_DATA_MAX];
     struct mono failed_at, logged_at; /* of the failure that lasts */
@@ -88,14 +100,30 @@ static void wake(struct store_worker *w, enum wake what)
     }
 }
 
+/* One that waits for its group anyway is left asleep, unless the ring gets full meanwhile. */
+static void wake_later(struct store_worker *w)
+{
+    wake(w, store_ring_count(&w->requests) > STORE_REQUESTS / 2 ? WAKE_LOADS : WAKE_ANY);
+}
+
+static void set_name(struct request *r, struct span name)
+{
+    ASSERT(name.n <= sizeof(r->character.name));
+    memcpy(r->character.name, name.p, name.n);
+    r->character.name_len = (uint8_t)name.n;
+}
+
+static struct span name_of(const struct request *r)
+{
+    return span_of(r->character.name, r->character.name_len);
+}
+
 static int ask_load(void *arg, struct store_ticket ticket, struct span name)
 {
     struct store_worker *w = arg;
     struct request r = {.kind = REQUEST_LOAD, .ticket = ticket};
 
-    ASSERT(name.n <= sizeof(r.character.name));
-    memcpy(r.character.name, name.p, name.n);
-    r.character.name_len = (uint8_t)name.n;
+    set_name(&r, name);
     if (w->open == STORE_ANSWERS || store_ring_put(&w->requests, &r) != 0)
         return E_FULL;
     w->open++;
@@ -114,29 +142,66 @@ static int ask_save(void *arg, const struct store_character *c)
         return E_FULL;
     }
     w->saves_put++;
-    /* One that waits for its group anyway is left asleep, unless the ring gets full meanwhile. */
-    wake(w, store_ring_count(&w->requests) > STORE_REQUESTS / 2 ? WAKE_LOADS : WAKE_ANY);
+    wake_later(w);
     return 0;
 }
 
-const struct store_ops store_worker_ops = {.load = ask_load, .save = ask_save};
+static int ask_settle(void *arg, struct store_settle what, struct span name)
+{
+    struct store_worker *w = arg;
+    struct request r = {.kind = REQUEST_SETTLE, .settle = what};
+
+    set_name(&r, name);
+    if (w->settling == STORE_SETTLES || store_ring_put(&w->requests, &r) != 0) {
+        wake(w, WAKE_LOADS);
+        return E_FULL;
+    }
+    w->settling++;
+    wake_later(w);
+    return 0;
+}
+
+const struct store_ops store_worker_ops = {
+    .load = ask_load, .save = ask_save, .settle = ask_settle};
+
+static bool tell_answer(struct store_worker *w)
+{
+    struct answer a;
+
+    if (!store_ring_peek(&w->answers, &a))
+        return false;
+    store_ring_drop(&w->answers);
+    ASSERT(w->open > 0);
+    w->open--;
+    w->config.answer(w->config.arg, &a.answer);
+    free(a.data);
+    return true;
+}
+
+static bool tell_stored(struct store_worker *w)
+{
+    struct store_settle what;
+
+    if (!store_ring_peek(&w->settled, &what))
+        return false;
+    store_ring_drop(&w->settled);
+    ASSERT(w->settling > 0);
+    w->settling--;
+    w->config.stored(w->config.arg, &what);
+    return true;
+}
 
 static void on_bell(void *arg)
 {
     struct store_worker *w = arg;
-    struct answer a;
 
-    for (uint32_t n = 0; store_ring_peek(&w->answers, &a); n++) {
-        if (n == TURN_MAX) { /* a tick may be due */
-            loop_bell_ring(w->bell);
+    for (uint32_t n = 0; n < TURN_MAX; n++) {
+        bool answered = tell_answer(w), stored = tell_stored(w);
+
+        if (!answered && !stored)
             return;
-        }
-        store_ring_drop(&w->answers);
-        ASSERT(w->open > 0);
-        w->open--;
-        w->config.answer(w->config.arg, &a.answer);
-        free(a.data);
     }
+    loop_bell_ring(w->bell); /* a tick may be due before the rest */
 }
 
 /* --- in its own thread ------------------------------------------------------------------------ */
@@ -208,6 +273,29 @@ static void set_pending(struct store_worker *w)
     atomic_store_explicit(&w->pending, w->queue.count, memory_order_relaxed);
 }
 
+static void put_settled(struct store_worker *w, const struct store_settle *what)
+{
+    int err = store_ring_put(&w->settled, what);
+
+    ASSERT(err == 0); /* no more are asked than it has places */
+}
+
+/* Those whose turn has come. */
+static void tell_waiters(struct store_worker *w)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < w->waiting; i++) {
+        if (w->waiters[i].turn > w->queue.gone)
+            w->waiters[kept++] = w->waiters[i];
+        else
+            put_settled(w, &w->waiters[i].what);
+    }
+    if (kept < w->waiting)
+        loop_bell_ring(w->bell);
+    w->waiting = kept;
+}
+
 /* One group, if it is due. */
 static void save_due(struct store_worker *w)
 {
@@ -226,6 +314,7 @@ static void save_due(struct store_worker *w)
     }
     mend(w);
     store_queue_drop(&w->queue, n);
+    tell_waiters(w);
     set_pending(w);
     w->group_at = clock_add(clock_mono(), STORE_GROUP_NS);
     add(&w->stored, n - refused);
@@ -254,7 +343,7 @@ static bool take_save(struct store_worker *w, struct request *r)
 static void load(struct store_worker *w, const struct request *r)
 {
     struct answer a = {.answer = {.ticket = r->ticket, .result = STORE_FOUND}};
-    struct span name = span_of(r->character.name, r->character.name_len);
+    struct span name = name_of(r);
     const struct store_character *waits = store_queue_find(&w->queue, name);
     struct store_character *c = &a.answer.character;
     size_t n = 0;
@@ -285,25 +374,43 @@ static void load(struct store_worker *w, const struct request *r)
     ASSERT(err == 0); /* no more are open than it has places */
 }
 
+/* It waits for its turn; true: there is nothing to wait for. */
+static bool take_settle(struct store_worker *w, const struct request *r)
+{
+    uint64_t turn = store_queue_turn(&w->queue, name_of(r));
+
+    if (turn == 0) {
+        put_settled(w, &r->settle);
+        return true;
+    }
+    ASSERT(w->waiting < STORE_SETTLES);
+    w->waiters[w->waiting++] = (struct waiter){r->settle, turn};
+    return false;
+}
+
 /* Take what came, a bounded part of it. False: there is nothing more that can be taken. */
 static bool take(struct store_worker *w)
 {
     struct request r;
     uint32_t n = 0, loads = 0;
+    bool told = false;
 
     while (n < TURN_MAX && store_ring_peek(&w->requests, &r)) {
         if (r.kind == REQUEST_SAVE && !take_save(w, &r))
             break;
+        if (r.kind == REQUEST_SETTLE && take_settle(w, &r))
+            told = true;
         if (r.kind == REQUEST_LOAD) {
             if (loads++ == 0)
                 trip(w);
             load(w, &r);
+            told = true;
         }
         store_ring_drop(&w->requests);
         n++;
     }
     set_pending(w);
-    if (loads > 0)
+    if (told)
         loop_bell_ring(w->bell);
     return n > 0;
 }
@@ -353,6 +460,12 @@ static int start_thread(struct store_worker *w)
     return err == 0 ? 0 : E_IO;
 }
 
+static int take_waiters(struct store_worker *w)
+{
+    w->waiters = calloc(STORE_SETTLES, sizeof(*w->waiters));
+    return w->waiters ? 0 : E_NOMEM;
+}
+
 int store_worker_create(struct loop *l, const struct store_worker_config *c,
                         struct store_worker **out)
 {
@@ -372,6 +485,10 @@ int store_worker_create(struct loop *l, const struct store_worker_config *c,
     err = store_ring_init(&w->requests, STORE_REQUESTS, sizeof(struct request));
     if (err == 0)
         err = store_ring_init(&w->answers, STORE_ANSWERS, sizeof(struct answer));
+    if (err == 0)
+        err = store_ring_init(&w->settled, STORE_SETTLES, sizeof(struct store_settle));
+    if (err == 0)
+        err = take_waiters(w);
     if (err == 0)
         err = store_queue_init(&w->queue, c->pending_max, seed);
     if (err == 0)
@@ -414,6 +531,8 @@ void store_worker_destroy(struct store_worker *w)
     }
     loop_bell_destroy(w->bell);
     store_queue_fini(&w->queue);
+    free(w->waiters);
+    store_ring_fini(&w->settled);
     store_ring_fini(&w->answers);
     store_ring_fini(&w->requests);
     pthread_mutex_destroy(&w->lock);
@@ -433,7 +552,7 @@ bool store_worker_settled(struct store_worker *w, uint64_t *left)
 
     if (left)
         *left = w->saves_put - done;
-    return done == w->saves_put;
+    return done == w->saves_put && w->settling == 0;
 }
 
 bool store_worker_trouble(struct store_worker *w, char why[STORE_WHY_MAX])
