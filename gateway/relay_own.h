@@ -1,0 +1,61 @@
+/* gateway/relay_own.h: what the rooms of the relay share, and nobody else sees.
+ * relay.c keeps the sessions and brings up what clients say, relay_hear.c what worlds say, and
+ * relay_bind.c says at which world a session is.
+ */
+#pragma once
+
+#include "gateway/relay.h"
+
+/* Open, bind, congestion, drain, close: a head, a session, a peer or reason, a note. */
+#define RELAY_NOTE_MAX (LINK_TEXT_MAX + LINK_NOTE_MAX + 64)
+
+static inline uint64_t relay_session(const struct relay *r, const struct client *c)
+{
+    return (uint64_t)r->gen[c->slot] << 32 | c->slot;
+}
+
+/* Where the client's session is; it has one. */
+static inline struct relay_link *relay_at(struct relay *r, const struct client *c)
+{
+    ASSERT(c->session);
+    return &r->links[r->at[c->slot]];
+}
+
+/* The client of a session that is open on this link; NULL: stale. */
+static inline struct client *relay_find(const struct relay_link *l, uint64_t session)
+{
+    struct relay *r = l->relay;
+    const uint32_t slot = (uint32_t)session;
+    struct client *c = clients_find(r->clients, slot);
+
+    return c && c->session && r->gen[slot] == session >> 32 && relay_at(r, c) == l ? c : NULL;
+}
+
+/* --- relay.c */
+void relay_take_session(struct relay_link *l, struct client *c);
+void relay_forget_session(struct relay *r, struct client *c);
+void relay_set_ready(struct relay_link *l, bool ready);
+/* The link takes no more: requests are refused until it is ready again. */
+void relay_write(struct relay_link *l, const struct span_writer *w, uint32_t frames);
+/* `code` 0: no answer is wanted. */
+void relay_write_close(struct relay_link *l, uint64_t session, uint32_t code);
+/* The world answers the close of a session behind its answers. */
+void relay_part(void *arg, struct client *c);
+
+/* --- relay_bind.c */
+/* The world that has fewest sessions, of those that take them; NULL: none is there. */
+struct relay_link *relay_pick(struct relay *r);
+/* A session for a client that has none: bound where a world has said what it is to know it by. How
+ * many frames are written. */
+uint32_t relay_open(struct relay_link *l, struct client *c, struct span_writer *w);
+/* It has to log in again, and is told so where it believes to be. */
+void relay_tell_login(struct relay *r, struct client *c);
+/* Another world has it from now on. */
+void relay_redirect(struct relay_link *l, const struct link_frame *f);
+void relay_ready(void *arg);
+void relay_lost(void *arg, const char *reason);
+void relay_pressure(void *arg, bool on);
+
+/* --- relay_hear.c */
+/* Send what was gathered. */
+void relay_send_run(struct relay *r);
