@@ -84,3 +84,17 @@ bool addr_is_loopback(const struct addr *a)
     return IN6_IS_ADDR_LOOPBACK(&six) ||
            (IN6_IS_ADDR_V4MAPPED(&six) && six.s6_addr[12] == IN_LOOPBACKNET);
 }
+
+bool addr_is_any(const struct addr *a)
+{
+    struct in6_addr six;
+    struct in_addr four;
+
+    if (a->is_name)
+        return false;
+    if (inet_pton(AF_INET, a->host, &four) == 1)
+        return four.s_addr == htonl(INADDR_ANY);
+    return inet_pton(AF_INET6, a->host, &six) == 1 &&
+           (IN6_IS_ADDR_UNSPECIFIED(&six) ||
+            (IN6_IS_ADDR_V4MAPPED(&six) && memcmp(six.s6_addr + 12, (uint8_t[4]){0}, 4) == 0));
+}

@@ -21,3 +21,5 @@ int addr_parse(const char *text, struct addr *out, const char **why) MUST_CHECK;
 
 /* Does only this machine reach it: 127.0.0.0/8, ::1, or the name localhost? */
 bool addr_is_loopback(const struct addr *a);
+/* Does it mean all addresses of a machine, and none that one could connect to: 0.0.0.0, ::? */
+bool addr_is_any(const struct addr *a);

@@ -5,7 +5,7 @@
  *
  * The first SIGTERM, SIGINT, or SIGHUP where no file is to be read anew, stops the listener, sends
  * what is queued and closes the links; gateways keep their clients; meanwhile the store takes where
- * everybody stands. A second one ends at once.
+ * everybody stands; in a cluster the lease is given up behind it. A second one ends at once.
  * May touch: everything in world, common/io, the clock. On trouble: one line and an exit status.
  */
 #include "common/err.h"
@@ -18,6 +18,7 @@
 #include "common/parts.h"
 #include "proto/message.h"
 #include "world/edge/auth_jwt.h"
+#include "world/edge/cluster_part.h"
 #include "world/edge/map_tiled.h"
 #include "world/edge/storage.h"
 #include "world/edge/ticker.h"
@@ -53,6 +54,7 @@ struct program {
     struct storage *storage;
     struct auth_jwt *auth; /* NULL: no tokens */
     struct world *world;
+    struct cluster_part cluster;
     struct ticker ticker;
     struct world_status status;
     struct world_admin *admin; /* NULL: off */
@@ -62,8 +64,9 @@ struct program {
     struct reload reload;  /* who keeps a file joins it */
     struct edge_metrics metrics;
     struct hist tick_ns; /* tick and hand-over to the links */
-    bool draining, drained, stored;
+    bool draining, drained, stored, refused;
     int exit_status;
+    char last_words[WHY_MAX]; /* of who was refused before it ever acted */
 };
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -80,12 +83,43 @@ static void secret(void *arg, void *out, size_t n)
     rng_secret(out, n);
 }
 
+static void drain(void *arg);
+
+/* The cluster has no place for this world: before it ever acted that ends it like a bad flag. */
+static void give_up(struct program *p, const char *why)
+{
+    p->refused = true;
+    p->exit_status = EXIT_TROUBLE;
+    if (p->cluster.acted) {
+        log_line(LOG_ERROR, "cluster: this world may not take part any more: %s", why);
+        drain(p);
+        return;
+    }
+    snprintf(p->last_words, sizeof(p->last_words), "%s", why);
+    loop_stop(p->loop);
+}
+
+/* May this world act? What it would do waits while it may not. */
+static bool may_act(struct program *p)
+{
+    char why[WHY_MAX];
+
+    if (cluster_part_may_act(&p->cluster))
+        return true;
+    if (!p->refused && cluster_part_refused(&p->cluster, why, sizeof(why)))
+        give_up(p, why);
+    return false;
+}
+
 static void on_tick(void *arg, struct mono now, uint64_t skipped)
 {
     struct program *p = arg;
     struct mono start = clock_mono();
 
+    if (!may_act(p))
+        return;
     tick_run(p->world, now);
+    (void)cluster_part_may_act(&p->cluster);
     outbox_flush(&p->world->outbox);
 
     uint64_t took_ns = (uint64_t)clock_since(clock_mono(), start);
@@ -99,13 +133,25 @@ static void on_tick(void *arg, struct mono now, uint64_t skipped)
         log_often(LOG_WARN, "tick late tick=%" PRIu32 " skipped=%" PRIu64, p->world->tick, skipped);
 }
 
+static void on_quit(void *arg)
+{
+    struct program *p = arg;
+
+    loop_stop(p->loop);
+}
+
+static void end_if_done(struct program *p)
+{
+    if (p->drained && p->stored)
+        cluster_part_quit(&p->cluster, on_quit, p);
+}
+
 static void on_drained(void *arg)
 {
     struct program *p = arg;
 
     p->drained = true;
-    if (p->stored)
-        loop_stop(p->loop);
+    end_if_done(p);
 }
 
 static void on_stored(void *arg)
@@ -113,8 +159,7 @@ static void on_stored(void *arg)
     struct program *p = arg;
 
     p->stored = true;
-    if (p->drained)
-        loop_stop(p->loop);
+    end_if_done(p);
 }
 
 static void on_deadline(void *arg)
@@ -258,6 +303,9 @@ static int build(struct program *p, char *why, size_t why_cap)
     err = open_auth(p, why, why_cap);
     if (err == 0)
         err = open_store(p, why, why_cap);
+    if (err == 0)
+        err =
+            cluster_part_init(&p->cluster, p->loop, &p->options, p->maps, p->n_maps, why, why_cap);
     if (err != 0)
         return err;
     struct world_ops ops = {
@@ -268,6 +316,7 @@ static int build(struct program *p, char *why, size_t why_cap)
         .maps = p->maps,
         .n_maps = p->n_maps,
         .store = storage_door(p->storage),
+        .cluster = cluster_part_door(&p->cluster),
         .auth = auth_jwt_door(p->auth),
     };
     err = world_create(&p->options.core, &ops, &p->world, why, why_cap);
@@ -342,6 +391,9 @@ static int start(struct program *p, char *why, size_t why_cap)
         return err;
     }
     err = start_admin(p, why, why_cap);
+    if (err == 0)
+        err = cluster_part_serve(&p->cluster, &p->options, p->world, p->link, p->storage, why,
+                                 why_cap);
     if (err != 0)
         return err;
     err = reload_otherwise(&p->reload, on_signal, p);
@@ -357,6 +409,7 @@ static int start(struct program *p, char *why, size_t why_cap)
 static void tear_down(struct program *p)
 {
     world_admin_destroy(p->admin);
+    cluster_part_fini(&p->cluster);
     world_status_fini(&p->status);
     ticker_fini(&p->ticker);
     world_link_destroy(p->link);
@@ -395,7 +448,10 @@ static int run(struct program *p)
         notify_ready(p->notify);
         loop_run(p->loop);
         count_unstored(p);
-        log_line(LOG_INFO, "ended status=%d", p->exit_status);
+        if (p->last_words[0] != '\0')
+            fprintf(stderr, "aegis: %s\n", p->last_words);
+        else
+            log_line(LOG_INFO, "ended status=%d", p->exit_status);
     } else {
         fprintf(stderr, "aegis: %s\n", why);
         p->exit_status = EXIT_TROUBLE;

@@ -31,7 +31,7 @@ void outbox_fini(struct outbox *o)
     *o = (struct outbox){0};
 }
 
-void outbox_flush(struct outbox *o)
+void outbox_release(struct outbox *o)
 {
     for (uint32_t i = 0; i < o->n_runs; i++) {
         const struct outbox_run *r = &o->runs[i];
@@ -43,12 +43,18 @@ void outbox_flush(struct outbox *o)
     o->w.len = 0;
 }
 
+void outbox_flush(struct outbox *o)
+{
+    if (!o->held)
+        outbox_release(o);
+}
+
 /* Make room for a frame of at most `bytes`; returns where it will start. */
 static size_t begin(struct outbox *o, size_t bytes)
 {
     ASSERT(bytes <= OUTBOX_BYTES);
     if (o->w.cap - o->w.len < bytes || o->n_runs == OUTBOX_RUNS)
-        outbox_flush(o);
+        outbox_release(o);
     return o->w.len;
 }
 
@@ -65,7 +71,7 @@ static void end(struct outbox *o, struct link_ref link, size_t start)
     else
         o->runs[o->n_runs++] = (struct outbox_run){link, start, o->w.len};
     if (o->w.len >= OUTBOX_HANDFUL)
-        outbox_flush(o);
+        outbox_release(o);
 }
 
 void outbox_data(struct outbox *o, struct link_ref link, uint64_t session,

@@ -31,6 +31,7 @@ struct outbox {
     outbox_drain_fn *drain;
     void *arg;
     uint64_t frames, bytes; /* since the start */
+    bool held; /* nothing leaves but what there is no room for: see world/edge/cluster_part */
 
     /* The frame that is being laid in place. */
     struct link_ref open_link;
@@ -45,6 +46,8 @@ int outbox_init(struct outbox *o, outbox_drain_fn *drain, void *arg) MUST_CHECK;
 void outbox_fini(struct outbox *o);
 /* Hand everything over now. */
 void outbox_flush(struct outbox *o);
+/* The same, held or not. */
+void outbox_release(struct outbox *o);
 
 /* Bodies for one session, in one link frame. Together at most LINK_FRAME_MAX minus
  * LINK_DATA_OVERHEAD; n is 1..LINK_BODIES_MAX. */

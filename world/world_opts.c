@@ -7,7 +7,10 @@
 #include "common/addr.h"
 #include "common/err.h"
 #include "common/io/http.h"
+#include "common/nats_url.h"
 #include "proto/link_proof.h"
+#include "world/cluster/zones.h"
+#include "world/edge/cluster_nats.h"
 #include "world/edge/storage.h"
 #include "world/edge/store_none.h"
 #include "world/interest/soft.h"
@@ -39,6 +42,8 @@
 #define FANOUT_MIN       1024
 #define LEEWAY_MAX_S     600
 #define QUEUE_MAX        (1ULL << 34)
+#define LEASE_MIN_S      0.2
+#define LEASE_MAX_S      600
 #define MAP_RATE_MAX     60
 #define MAP_VIEWERS_MAX  1024
 /* A drain of the outbox is one write, so a smaller limit would close a link that is well. */
@@ -211,6 +216,24 @@ const struct opt world_opts_table[] = {
     {.name = "status", .type = OPT_DURATION, .offset = EDGE(status_ns), .def = "0s", .unit = "s",
      .min = 0.1, .max = DAY_S, .zero_off = true,
      .help = "a line with players, moves, tick time, pairs and their ages this often"},
+    {.name = "cluster", .type = OPT_TEXT, .offset = EDGE(cluster), .def = "", .unit = "",
+     .help = "share the map with other worlds by way of this NATS: nats://[USER:PASSWORD@]HOST:PORT, "
+             "more servers behind commas; not set, it is alone"},
+    {.name = "world-id", .type = OPT_TEXT, .offset = EDGE(world_id), .def = "", .unit = "",
+     .help = "-cluster: this world's own name among them, of A-Z a-z 0-9 - _; one that comes again "
+             "has the same"},
+    {.name = "zones", .type = OPT_TEXT, .offset = EDGE(zones), .def = "4x2", .unit = "",
+     .help = "-cluster: columns and rows in which each scene is cut; each zone is one world's at a "
+             "time; all worlds say the same"},
+    {.name = "zone-margin", .type = OPT_REAL, .offset = EDGE(zone_margin), .def = "5",
+     .unit = "units", .min = QUANTUM_MIN, .max = PLACE_MAX,
+     .help = "-cluster: so far past a border an entity is handed over to the world behind it"},
+    {.name = "cluster-lease", .type = OPT_DURATION, .offset = EDGE(cluster_lease_ns), .def = "5s",
+     .unit = "s", .min = LEASE_MIN_S, .max = LEASE_MAX_S,
+     .help = "-cluster: a world of which NATS hears nothing for so long stands still, and a tenth "
+             "later others take its zones"},
+    {.name = "advertise", .type = OPT_ADDR, .offset = EDGE(advertise), .def = "", .unit = "",
+     .help = "-cluster: where gateways find this world; not set, where it listens"},
     {.name = "log-level", .type = OPT_CHOICE, .offset = EDGE(log_level), .def = "info",
      .unit = "", .choices = "debug|info|warn|error|off", .help = "least level that is written"},
     {.name = "log-format", .type = OPT_CHOICE, .offset = EDGE(log_format), .def = "text",
@@ -256,6 +279,78 @@ static int check_link(const struct world_options *o, char *why, size_t why_cap)
     return E_RANGE;
 }
 
+/* The address that other machines are told. */
+static int check_advertise(const struct world_options *o, char *why, size_t why_cap)
+{
+    const bool own = o->advertise[0] != '\0';
+    struct addr addr;
+    const char *reason;
+
+    if (addr_parse(own ? o->advertise : o->listen, &addr, &reason) != 0)
+        return 0; /* its row has said so */
+    if (own && addr.port == 0) {
+        snprintf(why, why_cap, "-advertise: \"%.80s\": nobody can connect to port 0", o->advertise);
+        return E_RANGE;
+    }
+    if (!addr_is_any(&addr))
+        return 0;
+    snprintf(why, why_cap,
+             own ? "-advertise: \"%.80s\": nobody can connect to that"
+                 : "-advertise: missing: gateways cannot connect to -listen %.80s",
+             own ? o->advertise : o->listen);
+    return E_RANGE;
+}
+
+static int check_world_id(const struct world_options *o, char *why, size_t why_cap)
+{
+    if (o->world_id[0] == '\0')
+        snprintf(why, why_cap, "-world-id: missing: -cluster needs it");
+    else if (cluster_nats_id_ok(o->world_id) != 0)
+        snprintf(why, why_cap, "-world-id: \"%.80s\": must be 1 to %d of A-Z a-z 0-9 - _",
+                 o->world_id, LINK_WORLD_MAX);
+    else
+        return 0;
+    return E_RANGE;
+}
+
+static int check_cluster(const struct world_options *o, char *why, size_t why_cap)
+{
+    char shown[NATS_URL_SHOWN];
+    const char *reason;
+    uint32_t nx, ny;
+
+    if (o->cluster[0] == '\0' && o->world_id[0] != '\0') {
+        snprintf(why, why_cap, "-world-id: \"%.80s\": needs -cluster", o->world_id);
+        return E_RANGE;
+    }
+    if (zones_parse(o->zones, &nx, &ny) != 0) {
+        snprintf(why, why_cap, "-zones: \"%.80s\": must be COLUMNSxROWS, each 1 to %d", o->zones,
+                 ZONES_SIDE_MAX);
+        return E_RANGE;
+    }
+    if (o->cluster[0] == '\0')
+        return 0;
+    nats_url_show(o->cluster, shown);
+    if (nats_url_check(o->cluster, &reason) != 0) {
+        snprintf(why, why_cap, "-cluster: \"%.80s\": %s", shown, reason);
+        return E_RANGE;
+    }
+    if (!cluster_nats_built()) {
+        snprintf(why, why_cap,
+                 "-cluster: \"%.80s\": this program was built without libnats (-version tells)",
+                 shown);
+        return E_MISSING;
+    }
+    if (storage_is_file(o->store)) {
+        snprintf(why, why_cap,
+                 "-store: \"%.80s\": is this world's alone: -cluster needs postgres://… or none",
+                 o->store);
+        return E_RANGE;
+    }
+    int err = check_world_id(o, why, why_cap);
+    return err != 0 ? err : check_advertise(o, why, why_cap);
+}
+
 int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
 {
     char admin[HTTP_ADDR_MAX];
@@ -286,5 +381,8 @@ int world_opts_check(const struct world_options *o, char *why, size_t why_cap)
     }
     if (check_store(o, why, why_cap) != 0)
         return E_RANGE;
+    err = check_cluster(o, why, why_cap);
+    if (err != 0)
+        return err;
     return world_check(&o->core, why, why_cap);
 }

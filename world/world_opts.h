@@ -24,6 +24,12 @@ struct world_options {
     int64_t link_timeout_ns;  /* 0: off */
     uint64_t link_queue_soft; /* bytes; 0: off */
     uint64_t link_queue_hard; /* bytes; 0: off */
+    const char *cluster;      /* NATS; "": alone; show it by nats_url_show only */
+    const char *world_id;     /* "": none */
+    const char *zones;        /* COLUMNSxROWS */
+    double zone_margin;       /* units */
+    int64_t cluster_lease_ns; /* > 0 */
+    const char *advertise;    /* "": where it listens */
     const char *store;        /* none, sqlite:FILE, postgres://…: show it by storage_show only */
     bool store_check;
     const char *auth_key;   /* file; "": no tokens */

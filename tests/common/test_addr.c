@@ -110,3 +110,22 @@ Test(addr, only_the_loopback_is_reached_by_this_machine_alone)
         cr_expect_eq(addr_is_loopback(&a), rows[i].is, "%s", rows[i].text);
     }
 }
+
+Test(addr, all_addresses_of_a_machine_are_told_from_one_that_can_be_connected_to)
+{
+    static const struct {
+        const char *text;
+        bool is;
+    } rows[] = {
+        {"0.0.0.0:1", true},    {"[::]:1", true},       {"[::ffff:0.0.0.0]:1", true},
+        {"127.0.0.1:1", false}, {"0.0.0.1:1", false},   {"[::1]:1", false},
+        {"any:1", false},       {"localhost:1", false}, {"[::ffff:0.0.0.1]:1", false},
+    };
+    struct addr a;
+    const char *why;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        cr_assert_eq(addr_parse(rows[i].text, &a, &why), 0);
+        cr_expect_eq(addr_is_any(&a), rows[i].is, "%s", rows[i].text);
+    }
+}

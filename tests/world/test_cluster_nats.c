@@ -62,7 +62,6 @@ static void begin(struct several *s, uint32_t i, const char *id, const char *ter
     struct world_config config = crig_config();
     struct cluster_nats_config c = {.url = s->nats.url,
                                     .world = span_text(id),
-                                    .address = span_text("127.0.0.1:1"),
                                     .nx = 2,
                                     .ny = 2,
                                     .margin = 4,
@@ -74,7 +73,7 @@ static void begin(struct several *s, uint32_t i, const char *id, const char *ter
     cr_assert_eq(cluster_nats_create(s->loop, &c, &s->w[i].cluster, why, sizeof(why)), 0);
     ops.cluster = cluster_nats_door(s->w[i].cluster);
     cr_assert_eq(world_create(&config, &ops, &s->w[i].world, why, sizeof(why)), 0, "%s", why);
-    cr_assert_eq(cluster_nats_serve(s->w[i].cluster, s->w[i].world), 0);
+    cr_assert_eq(cluster_nats_serve(s->w[i].cluster, s->w[i].world, span_text("127.0.0.1:1")), 0);
 }
 
 static void finish(struct several *s, uint32_t i)
@@ -121,6 +120,13 @@ static uint64_t zones_of(const struct several *s, uint32_t i)
         return 0;
     cluster_nats_counts(s->w[i].cluster, &c);
     return c.zones;
+}
+
+static const char *refused(const struct several *s, uint32_t i)
+{
+    const char *flag;
+
+    return cluster_nats_refused(s->w[i].cluster, &flag);
 }
 
 /* Until each of the `n` that are there has its even share of all. */
@@ -249,11 +255,11 @@ Test(cluster_nats, who_does_not_agree_or_has_an_id_that_is_taken_may_not_take_pa
     await_shares(&s, 1);
     begin(&s, 1, "b", "others");
     begin(&s, 2, "a", "terms");
-    while (!cluster_nats_refused(s.w[1].cluster) || !cluster_nats_refused(s.w[2].cluster)) {
+    while (!refused(&s, 1) || !refused(&s, 2)) {
         pass(&s);
         process_rest(deadline, "refusals");
     }
-    cr_assert_not_null(strstr(cluster_nats_refused(s.w[1].cluster), "others"));
+    cr_assert_not_null(strstr(refused(&s, 1), "others"));
     cr_assert(!cluster_nats_may_act(s.w[1].cluster, clock_mono()));
     cr_assert(!cluster_nats_may_act(s.w[2].cluster, clock_mono()));
     cr_assert_eq(zones_of(&s, 0), 4, "and harms nobody");

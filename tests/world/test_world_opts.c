@@ -137,6 +137,17 @@ Test(world_opts, f02_a_value_out_of_range_is_refused_by_name)
         {"-max-entities=1048577", "-max-entities"},
         {"-max-entities=-1", "-max-entities"},
         {"-status=1ms", "-status"},
+        {"-zones=", "-zones"},
+        {"-zones=4", "-zones"},
+        {"-zones=0x1", "-zones"},
+        {"-zones=33x1", "-zones"},
+        {"-zones=4X2", "-zones"},
+        {"-zone-margin=0", "-zone-margin"},
+        {"-zone-margin=nan", "-zone-margin"},
+        {"-cluster-lease=0", "-cluster-lease"},
+        {"-cluster-lease=11m", "-cluster-lease"},
+        {"-advertise=10.0.0.1", "-advertise"},
+        {"-world-id=w1", "-world-id"}, /* without -cluster */
         {"-link-queue-hard=1MiB", "-link-queue-hard"},
         {"-admin=abc", "-admin"},
         {"-admin=65536", "-admin"},
@@ -338,3 +349,71 @@ Test(world_opts, walking_has_the_classic_defaults_and_its_bounds)
     expect_taken("-tile-ms=1");
     TEST_NO_LEAKS();
 }
+
+/* With these three it is refused, in one line that has `text`. */
+static void expect_refused_with(const char *a, const char *b, const char *c, const char *text)
+{
+    struct world_options o;
+    char why[WHY_MAX];
+
+    cr_assert(!starts_with(&o, (const char *const[ARGS_MAX]){a, b, c}, why), "%s %s %s", a, b, c);
+    cr_expect(strstr(why, text), "%s %s %s: \"%s\" has no \"%s\"", a, b, c, why, text);
+    cr_expect_null(strchr(why, '\n'));
+    cr_expect_null(strstr(why, "secret"), "\"%s\" shows a password", why);
+}
+
+#ifdef AEGIS_PART_LIBNATS
+
+Test(world_opts, a_world_of_a_cluster_has_an_id_and_an_address_of_its_own)
+{
+    const char *url = "-cluster=nats://aegis:secret@127.0.0.1:4222,nats://nats-2";
+    struct world_options o;
+    char why[WHY_MAX];
+
+    cr_assert(starts_with(&o, (const char *const[ARGS_MAX]){url, "-world-id=w-1_A"}, why), "%s",
+              why);
+    cr_expect_eq(o.cluster_lease_ns, 5 * CLOCK_NS_PER_S);
+    cr_expect_eq(o.zone_margin, 5.0);
+    cr_expect_str_eq(o.zones, "4x2");
+    cr_expect_str_eq(o.advertise, "");
+    expect_refused_with(url, NULL, NULL, "-world-id: missing");
+    expect_refused_with(url, "-world-id=a.b", NULL, "-world-id: \"a.b\"");
+    expect_refused_with("-cluster=nats://u:secret@", "-world-id=a", NULL, "-cluster: \"nats://\"");
+    expect_refused_with("-cluster=http://u:secret@h", "-world-id=a", NULL, "-cluster: \"h\"");
+    expect_refused_with(url, "-world-id=a", "-store=sqlite:x.db", "-store: \"sqlite:x.db\"");
+    expect_refused_with(url, "-world-id=a", "-advertise=0.0.0.0:19002", "-advertise: \"0.0.0.0");
+    expect_refused_with(url, "-world-id=a", "-advertise=host:0", "-advertise: \"host:0\"");
+    expect_refused_with(url, "-world-id=a", "-advertise=[::]:1", "-advertise: \"[::]:1\"");
+    cr_expect(starts_with(
+        &o, (const char *const[ARGS_MAX]){url, "-world-id=a", "-advertise=w1.example:19002"}, why));
+    TEST_NO_LEAKS();
+}
+
+Test(world_opts, a_world_that_listens_everywhere_says_where_it_is_found)
+{
+    char text[4][64] = {"aegis", "-insecure", "-listen=0.0.0.0:0", "-cluster=nats://127.0.0.1"};
+    char id[] = "-world-id=a", advertise[] = "-advertise=10.0.0.7:19002", why[WHY_MAX];
+    char *argv[] = {text[0], text[1], text[2], text[3], id, advertise};
+    struct world_options o;
+    struct opts *owner;
+
+    for (int argc = 5; argc <= 6; argc++) {
+        cr_assert_eq(
+            opts_parse(world_opts_table, world_opts_count, &o, argc, argv, &owner, why, WHY_MAX),
+            OPTS_OK);
+        cr_expect_eq(world_opts_check(&o, why, WHY_MAX) == 0, argc == 6);
+        if (argc == 5)
+            cr_expect(strstr(why, "-advertise: missing"), "%s", why);
+        opts_destroy(owner);
+    }
+    TEST_NO_LEAKS();
+}
+
+#else
+
+Test(world_opts, a_cluster_needs_the_library_of_nats)
+{
+    expect_refused_with("-cluster=nats://u:secret@h", "-world-id=a", NULL, "built without libnats");
+}
+
+#endif

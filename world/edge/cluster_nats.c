@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/io/nats_bus.h"
 #include "common/log.h"
+#include "common/nats_url.h"
 #include "common/rng.h"
 #include "world/cluster/member.h"
 #include "world/cluster/realm.h"
@@ -35,14 +36,23 @@ struct cluster_nats {
     uint32_t *free;           /* [n_free] tickets */
     uint32_t n_free;
     char id[LINK_WORLD_MAX + 1];
+    char shown[NATS_URL_SHOWN]; /* the URL */
+    loop_fn *quit_done;         /* NULL: nobody waits for the end of the lease */
+    struct mono quit_by;        /* it is over by itself */
+    void *quit_arg;
 
     uint32_t term;       /* of what is held: see world/cluster/member */
     uint64_t generation; /* of the subjects that are listened to; 0: none */
     bool *listens;       /* [zones] */
-    bool refused_told, acts, timed;
+    bool acts, timed;
     uint64_t fed;    /* ids that came so far */
     uint64_t barred; /* messages */
 };
+
+bool cluster_nats_built(void)
+{
+    return nats_bus_library()[0] != '\0';
+}
 
 int cluster_nats_id_ok(const char *id)
 {
@@ -231,20 +241,33 @@ static void keep_time(struct cluster_nats *c)
 
 static void tell_state(struct cluster_nats *c, struct mono now)
 {
-    const char *refused = member_refused(&c->member);
-    bool acts = member_may_act(&c->member, now);
+    bool acts = member_may_act(&c->member, now), quits = c->member.lease.quits;
 
-    if (refused && !c->refused_told)
-        log_line(LOG_ERROR, "cluster: this world may not take part: %s", refused);
-    c->refused_told = refused != NULL;
     if (acts == c->acts)
         return;
     c->acts = acts;
     if (acts)
         keep_time(c);
-    log_line(acts ? LOG_INFO : LOG_WARN, "cluster: %s world=%s generation=%016" PRIx64,
-             acts ? "this world acts" : "this world stands still: its lease is over", c->id,
-             c->generation);
+    log_line(acts || quits ? LOG_INFO : LOG_WARN,
+             "cluster: this world %s world=%s "
+             "generation=%016" PRIx64,
+             acts    ? "acts"
+             : quits ? "has given its lease up"
+                     : "stands still: its lease is over",
+             c->id, c->generation);
+}
+
+static void tell_quit(struct cluster_nats *c, struct mono now)
+{
+    loop_fn *done = c->quit_done;
+
+    const struct lease *l = &c->member.lease;
+
+    if (!done ||
+        ((l->state <= LEASE_HELD || l->cell.turn != 0) && clock_since(now, c->quit_by) < 0))
+        return;
+    c->quit_done = NULL;
+    done(c->quit_arg);
 }
 
 static void answer_unknown(struct cluster_nats *c, const struct kv_command *command)
@@ -292,7 +315,7 @@ static void keep_term(struct cluster_nats *c, struct mono now)
         if (realm_owns(r, i))
             courier_zone(c->world, i, (struct span){0}, 0, now);
     }
-    outbox_flush(&c->world->outbox);
+    outbox_release(&c->world->outbox);
 }
 
 /* Everything that the machines want done, and what they have found. News is acted on at once, so
@@ -313,6 +336,7 @@ static void settle(struct cluster_nats *c)
     keep_owners(c, now);
     keep_ids(c);
     tell_state(c, now);
+    tell_quit(c, now);
 }
 
 static void on_turn(void *arg)
@@ -330,8 +354,7 @@ static void on_up(void *arg, bool up)
 {
     struct cluster_nats *c = arg;
 
-    log_line(up ? LOG_INFO : LOG_WARN, "cluster: nats %s url=%s", up ? "up" : "away",
-             c->config.url);
+    log_line(up ? LOG_INFO : LOG_WARN, "cluster: nats %s url=%s", up ? "up" : "away", c->shown);
 }
 
 static void on_answer(void *arg, const struct nats_bus_answer *a)
@@ -406,6 +429,7 @@ int cluster_nats_create(struct loop *l, const struct cluster_nats_config *config
         c->loop = l;
         ASSERT(config->world.n <= LINK_WORLD_MAX);
         memcpy(c->id, config->world.p, config->world.n);
+        nats_url_show(config->url, c->shown);
         c->asked = calloc(NATS_BUS_KEYS_MAX, sizeof(*c->asked));
         c->free = calloc(NATS_BUS_KEYS_MAX, sizeof(*c->free));
         for (; c->free && c->n_free < NATS_BUS_KEYS_MAX; c->n_free++)
@@ -437,11 +461,11 @@ static int start_bus(struct cluster_nats *c)
     return nats_bus_create(c->loop, &bus, &c->bus);
 }
 
-int cluster_nats_serve(struct cluster_nats *c, struct world *w)
+int cluster_nats_serve(struct cluster_nats *c, struct world *w, struct span address)
 {
     const int64_t lease_ns = c->config.lease_ns;
     struct member_config m = {.lease = {.world = span_text(c->id),
-                                        .address = c->config.address,
+                                        .address = address,
                                         .lease_ns = lease_ns,
                                         .guard_ns = lease_ns / GUARD_PARTS,
                                         .renew_ns = lease_ns / RENEWALS},
@@ -467,6 +491,15 @@ int cluster_nats_serve(struct cluster_nats *c, struct world *w)
     return err;
 }
 
+void cluster_nats_quit(struct cluster_nats *c, loop_fn *done, void *arg)
+{
+    c->quit_done = done;
+    c->quit_arg = arg;
+    c->quit_by = c->member.lease.until;
+    lease_quit(&c->member.lease);
+    loop_timer_arm(c->timer, 0);
+}
+
 void cluster_nats_destroy(struct cluster_nats *c)
 {
     if (!c)
@@ -485,8 +518,9 @@ bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now)
     return member_may_act(&c->member, now);
 }
 
-const char *cluster_nats_refused(const struct cluster_nats *c)
+const char *cluster_nats_refused(const struct cluster_nats *c, const char **flag)
 {
+    *flag = c->member.generation.refused ? "-cluster" : "-world-id";
     return member_refused(&c->member);
 }
 

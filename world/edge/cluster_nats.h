@@ -20,34 +20,39 @@
 #define CLUSTER_NATS_WHY_MAX 320
 
 struct cluster_nats_config {
-    const char *url;
-    struct span world;   /* this world's id: A-Z a-z 0-9 - _; borrowed */
-    struct span address; /* where gateways find it; borrowed */
-    uint32_t nx, ny;     /* zones of each scene */
-    double margin;       /* units */
-    int64_t lease_ns;    /* > 0 */
-    struct span terms;   /* what all worlds must agree on; at most CLAIM_TEXT_MAX; borrowed */
+    const char *url;   /* as nats_url_check takes it; borrowed */
+    struct span world; /* this world's id: A-Z a-z 0-9 - _; borrowed */
+    uint32_t nx, ny;   /* zones of each scene */
+    double margin;     /* units */
+    int64_t lease_ns;  /* > 0 */
+    struct span terms; /* what all worlds must agree on; at most CLAIM_TEXT_MAX; borrowed */
 };
 
 struct cluster_nats;
 
+/* Is NATS's library built in? */
+bool cluster_nats_built(void);
 /* 0: an id that can be used; else E_BAD. */
 int cluster_nats_id_ok(const char *id) MUST_CHECK;
 
-/* Begins to connect. `why` gets one line without newline: E_NOMEM, E_ADDR, E_IO, E_MISSING. */
+/* Nothing is asked yet. `why` gets one line without newline: E_NOMEM. */
 int cluster_nats_create(struct loop *l, const struct cluster_nats_config *c,
                         struct cluster_nats **out, char *why, size_t why_cap) MUST_CHECK;
 /* For world_ops; before that world is there. */
 struct cluster_door cluster_nats_door(struct cluster_nats *c);
-/* The world that was made with that door: from here on it takes part. E_NOMEM. */
-int cluster_nats_serve(struct cluster_nats *c, struct world *w) MUST_CHECK;
+/* Begins to connect. The world that was made with that door takes part from here on; gateways find
+ * it at `address`, of at most CLAIM_TEXT_MAX bytes, borrowed. E_NOMEM, E_ADDR, E_IO, E_MISSING. */
+int cluster_nats_serve(struct cluster_nats *c, struct world *w, struct span address) MUST_CHECK;
+/* Give the lease up, so that nobody waits for its end; from the sending on this world acts no more,
+ * ever. `done` is called once, when the others know, or could have come to it by themselves. */
+void cluster_nats_quit(struct cluster_nats *c, loop_fn *done, void *arg);
 /* NULL is fine. */
 void cluster_nats_destroy(struct cluster_nats *c);
 
 /* May the world tick, and take requests, at this time? */
 bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now);
-/* Why it may not take part, now or ever, in words for the log; NULL: it may. */
-const char *cluster_nats_refused(const struct cluster_nats *c);
+/* Why it may not take part, now or ever, in words for the log, and of which flag; NULL: it may. */
+const char *cluster_nats_refused(const struct cluster_nats *c, const char **flag);
 
 struct cluster_nats_counts {
     uint64_t zones;                   /* of this world now */

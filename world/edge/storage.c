@@ -43,6 +43,11 @@ static bool is_postgres(const char *store)
     return starts(store, "postgres://") || starts(store, "postgresql://");
 }
 
+bool storage_is_file(const char *store)
+{
+    return sqlite_file(store) != NULL;
+}
+
 int storage_check_form(const char *store, char *why, size_t why_cap)
 {
     const char *file = sqlite_file(store);
@@ -165,6 +170,12 @@ struct store_door storage_door(struct storage *s)
 void storage_serve(struct storage *s, struct world *w)
 {
     s->world = w;
+}
+
+void storage_hold(struct storage *s, bool held)
+{
+    if (s->worker)
+        store_worker_hold(s->worker, held);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

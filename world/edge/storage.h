@@ -17,6 +17,8 @@ struct storage;
 
 /* Has `store` a form that this program knows? 0, or E_BAD: `why` has the reason. */
 int storage_check_form(const char *store, char *why, size_t why_cap) MUST_CHECK;
+/* Is it a file, which one world alone can have? */
+bool storage_is_file(const char *store);
 /* As it may be shown: of a URL neither user nor password, nor what stands behind a `?`. */
 #define STORAGE_SHOWN 256
 void storage_show(const char *store, char out[STORAGE_SHOWN]);
@@ -33,6 +35,9 @@ void storage_close(struct storage *s);
 struct store_door storage_door(struct storage *s);
 /* Answers go to this world from here on; before, nothing is asked. */
 void storage_serve(struct storage *s, struct world *w);
+
+/* While held, answers wait in the worker's queue. */
+void storage_hold(struct storage *s, bool held);
 
 /* The end: hand over where everybody stands, store it all, then call `done`, once. No tick runs any
  * more. */

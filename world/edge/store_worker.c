@@ -60,6 +60,7 @@ struct store_worker {
     /* The loop's. */
     uint32_t open;      /* loads not answered yet */
     uint32_t settling;  /* settles not told yet */
+    bool held;          /* answers wait */
     uint64_t saves_put; /* taken from the core */
 
     /* The thread's own. */
@@ -196,12 +197,19 @@ static void on_bell(void *arg)
     struct store_worker *w = arg;
 
     for (uint32_t n = 0; n < TURN_MAX; n++) {
-        bool answered = tell_answer(w), stored = tell_stored(w);
+        bool answered = !w->held && tell_answer(w), stored = !w->held && tell_stored(w);
 
         if (!answered && !stored)
             return;
     }
     loop_bell_ring(w->bell); /* a tick may be due before the rest */
+}
+
+void store_worker_hold(struct store_worker *w, bool held)
+{
+    w->held = held;
+    if (!held)
+        loop_bell_ring(w->bell);
 }
 
 /* --- in its own thread ------------------------------------------------------------------------ */

@@ -51,6 +51,8 @@ void store_worker_destroy(struct store_worker *w);
 /* For the core; the arg is the worker. */
 extern const struct store_ops store_worker_ops;
 
+/* While held, no answer is handed over. */
+void store_worker_hold(struct store_worker *w, bool held);
 /* Store what waits now, without waiting for more, from here on. */
 void store_worker_hurry(struct store_worker *w);
 /* Is everything stored that was taken, and told who asked? So many saves are not: `left` may be

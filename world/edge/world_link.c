@@ -258,7 +258,7 @@ static size_t on_data(void *arg, struct span bytes)
     struct connection *c = arg;
     struct world_link *k = c->owner;
     size_t taken = 0;
-    bool more = !c->ends;
+    bool more = !c->ends && !(k->may && !k->may(k->may_arg));
 
     while (more) {
         struct span body;
@@ -321,6 +321,8 @@ static void on_timer(void *arg)
     /* While we stood still (stopped, or short of a processor) nobody could be heard. */
     if (late_ns > timeout_ns / PINGS)
         c->heard = clock_add(c->heard, late_ns);
+    if (c->owner->still)
+        c->heard = now;
     if (clock_since(now, c->heard) >= timeout_ns) {
         world_link_end(c, is_up(c) ? END_SILENT : END_NO_HELLO);
         return;
@@ -356,6 +358,7 @@ static int connection_create(struct world_link *k, int fd, const char *peer)
         return err;
     }
     arm(c, now);
+    stream_read_pause(c->stream, k->still);
     c->next = k->first;
     if (c->next)
         c->next->prev = c;
@@ -437,6 +440,25 @@ void world_link_guard(struct world_link *k, struct keys *keys)
 {
     ASSERT(!k->world);
     k->keys = keys;
+}
+
+void world_link_gate(struct world_link *k, world_link_may_fn *may, void *arg)
+{
+    k->may = may;
+    k->may_arg = arg;
+}
+
+void world_link_still(struct world_link *k, bool still)
+{
+    struct mono now = loop_now(k->loop);
+
+    k->still = still;
+    for (struct connection *c = k->first; c; c = c->next) {
+        if (c->finishing)
+            continue;
+        c->heard = now;
+        stream_read_pause(c->stream, still);
+    }
 }
 
 int world_link_listen(struct world_link *k, struct world *w, char *why, size_t why_cap)

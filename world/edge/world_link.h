@@ -25,6 +25,11 @@ int world_link_create(struct loop *l, const struct world_options *o, struct edge
 /* Gateways must show that they have one of these keys, and are shown that we have it. Before
  * world_link_listen. Borrows. */
 void world_link_guard(struct world_link *k, struct keys *keys);
+/* Before anything that came is looked at, `may` is asked. */
+typedef bool world_link_may_fn(void *arg);
+void world_link_gate(struct world_link *k, world_link_may_fn *may, void *arg);
+/* Stand still: nothing is read, nobody counts as silent, and pings still go out. Or go on. */
+void world_link_still(struct world_link *k, bool still);
 /* Listen for gateways of `w`, whose drain is world_link_drain. `why` gets one line without newline
  * that names the address: E_ADDR, E_IO, E_NOMEM. */
 int world_link_listen(struct world_link *k, struct world *w, char *why, size_t why_cap) MUST_CHECK;

@@ -64,6 +64,9 @@ struct world_link {
     loop_fn *done;                                 /* draining: to be called when none is left */
     void *done_arg;
     struct link_trace trace;
+    world_link_may_fn *may; /* NULL: always */
+    void *may_arg;
+    bool still; /* nothing is read */
     char id[LINK_ID_MAX + 1];
 };
 

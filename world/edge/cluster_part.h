@@ -1,0 +1,47 @@
+/* world/edge/cluster_part.h: the program's part in a cluster, and when it stands still.
+ * While its lease is over a world does nothing: no tick, no request, no answer of the store, no
+ * word to anybody but the pings that keep its gateways. What comes meanwhile waits where it is: in
+ * the kernel's buffers, in the store's queue. It goes on where it was when its lease is renewed.
+ * Without -cluster there is none of it, and it always may act.
+ * May touch: common, the edge, the core's doors, the clock. On trouble: cluster_part_refused.
+ */
+#pragma once
+
+#include "proto/claim.h"
+#include "world/edge/cluster_nats.h"
+#include "world/edge/storage.h"
+#include "world/edge/world_link.h"
+
+struct cluster_part {
+    struct cluster_nats *nats; /* NULL: the world is alone */
+    struct world *world;       /* NULL: not served yet; all three borrowed */
+    struct world_link *link;
+    struct storage *storage;
+    bool still; /* everything waits */
+    bool acted; /* it did once */
+    uint64_t stills;
+    char address[CLAIM_TEXT_MAX + 1];
+    char terms[CLAIM_TEXT_MAX + 1];
+};
+
+/* With -cluster make ready; `o`, maps as they were loaded. Borrows both. `why` gets the line
+ * without newline, which names the flag: E_NOMEM. */
+int cluster_part_init(struct cluster_part *p, struct loop *l, const struct world_options *o,
+                      const struct map *maps, uint32_t n_maps, char *why,
+                      size_t why_cap) MUST_CHECK;
+/* For world_ops; all zero where it is alone. */
+struct cluster_door cluster_part_door(struct cluster_part *p);
+/* Takes part from here on. `link` listens. E_NOMEM, E_IO, E_RANGE, as above. */
+int cluster_part_serve(struct cluster_part *p, const struct world_options *o, struct world *w,
+                       struct world_link *link, struct storage *s, char *why,
+                       size_t why_cap) MUST_CHECK;
+void cluster_part_fini(struct cluster_part *p); /* zero is fine */
+
+/* May it act now? Asked before whatever acts; what stands still, and goes on, does so here. */
+bool cluster_part_may_act(struct cluster_part *p);
+/* Why it may not take part, ever, as a line that names the flag; false: it may. */
+bool cluster_part_refused(const struct cluster_part *p, char *why, size_t why_cap);
+/* Why it does not act now, in a few words for operators; NULL: it does. */
+const char *cluster_part_trouble(const struct cluster_part *p);
+/* The end: the lease is given up. `done` is called once, now or later. */
+void cluster_part_quit(struct cluster_part *p, loop_fn *done, void *arg);
