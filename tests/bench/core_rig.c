@@ -149,6 +149,7 @@ void core_rig_keep(struct core_rig *r, const struct world_config *c, const char 
                    uint32_t scenes)
 {
     struct world_ops ops = {.drain = drain, .clock_ns = clock_ns, .arg = r};
+    struct storage_config kept = {.store = store, .entities = c->max_entities};
     struct link_ref none;
     char why[256];
 
@@ -157,7 +158,7 @@ void core_rig_keep(struct core_rig *r, const struct world_config *c, const char 
     ops.maps = r->maps;
     ops.n_maps = r->n_maps;
     if (storage_check_form(store, why, sizeof(why)) != 0 || loop_create(&r->loop) != 0 ||
-        storage_open(r->loop, store, 0, c->max_entities, &r->storage, why, sizeof(why)) != 0) {
+        storage_open(r->loop, &kept, &r->storage, why, sizeof(why)) != 0) {
         fprintf(stderr, "bench: -store: %s\n", why);
         exit(1);
     }

@@ -15,6 +15,13 @@ static void note(void *arg)
     ++*(int *)arg;
 }
 
+static int open_store(struct loop *loop, const char *store, bool shared, struct storage **out,
+                      char *why)
+{
+    struct storage_config c = {.store = store, .shared = shared, .entities = 64};
+    return storage_open(loop, &c, out, why, STORE_WHY_MAX);
+}
+
 Test(storage, none_asks_nothing_keeps_nothing_and_is_done_at_once)
 {
     struct edge_metrics m = {0};
@@ -24,7 +31,7 @@ Test(storage, none_asks_nothing_keeps_nothing_and_is_done_at_once)
     int done = 0;
 
     cr_assert_eq(loop_create(&loop), 0);
-    cr_assert_eq(storage_open(loop, "none", 0, 64, &s, why, sizeof(why)), 0);
+    cr_assert_eq(open_store(loop, "none", false, &s, why), 0);
     cr_assert_null(storage_door(s).ops);
     cr_assert_not(storage_trouble(s, why));
     storage_gauges(s, &m);
@@ -41,15 +48,17 @@ Test(storage, a_store_that_cannot_be_had_leaves_nothing_behind_and_says_why)
 {
     struct storage *s;
     struct loop *loop;
-    char why[256] = "";
+    char why[STORE_WHY_MAX] = "";
 
     cr_assert_eq(loop_create(&loop), 0);
-    cr_assert_neq(
-        storage_open(loop, "sqlite:/no/such/folder/world.db", 0, 64, &s, why, sizeof(why)), 0);
+    cr_assert_neq(open_store(loop, "sqlite:/no/such/folder/world.db", false, &s, why), 0);
     cr_assert_null(s);
     cr_assert_neq(why[0], '\0');
-    cr_assert_neq(storage_open(loop, "sqlite::memory:", 0, 64, &s, why, sizeof(why)), 0);
+    cr_assert_neq(open_store(loop, "sqlite::memory:", false, &s, why), 0);
     cr_assert_null(s);
+    cr_assert_eq(open_store(loop, "sqlite:/no/such/folder/world.db", true, &s, why), E_BAD);
+    cr_assert_null(s);
+    cr_assert(strstr(why, "a file is one world's"), "%s", why);
     loop_destroy(loop);
     TEST_NO_LEAKS();
 }

@@ -84,7 +84,7 @@ static void cut_all(void)
 static int store_one(void *db, const char *name, double x)
 {
     struct store_character c = store_character_of(name, x);
-    uint32_t refused = 0;
+    struct store_refused refused;
     int err = store_postgres_ops.begin(db);
 
     if (err == 0)
@@ -93,7 +93,7 @@ static int store_one(void *db, const char *name, double x)
         err = store_postgres_ops.commit(db, &refused);
     if (err != 0)
         store_postgres_ops.rollback(db);
-    return err == 0 && refused > 0 ? E_RANGE : err;
+    return err == 0 && refused.count > 0 ? E_RANGE : err;
 }
 
 /* Until it is done; the pause between two tries passes. */
@@ -184,6 +184,153 @@ Test(store_postgres, a_lost_connection_is_made_again_unless_another_world_was_th
     must_fail_with(a, "another world has had it since"); /* what waits there is older */
     cr_assert_str_eq(by_hand("SELECT x FROM aegis_character"), "5");
     store_postgres_ops.close(a);
+    END();
+}
+
+static void begin_shared(struct store_run *r)
+{
+    store_run_begin(r, &store_postgres_ops, must_open_as(STORE_POSTGRES_SHARED), 0, 65536);
+}
+
+static void must_stand(struct store_run *r, const char *name, double x)
+{
+    const struct store_answer *a = store_run_load(r, name);
+
+    cr_assert_eq(a->result, STORE_FOUND, "%s", name);
+    cr_assert_eq(a->character.x, x, "%s stands at %g", name, a->character.x);
+}
+
+/* Saves, and is told that this is over, whatever came of it. Counts what was refused. */
+static uint64_t save_through(struct store_run *r, const char *name, double x,
+                             struct store_fence fence)
+{
+    struct edge_metrics before = {0}, after = {0};
+
+    store_worker_gauges(r->worker, &before);
+    store_run_save_as(r, name, x, fence);
+    cr_assert_eq(store_run_ask_stored(r, r->n_told, name), 0);
+    store_run_await_told(r, r->n_told + 1);
+    store_run_settle(r);
+    store_worker_gauges(r->worker, &after);
+    return after.store_refused - before.store_refused;
+}
+
+Test(store_postgres, of_two_worlds_side_by_side_the_one_of_the_past_overwrites_nothing)
+{
+    struct store_run a, b;
+
+    BEGIN();
+    begin_shared(&a);
+    begin_shared(&b);
+    cr_assert_eq(save_through(&a, "alpha", 1, (struct store_fence){1, 10, 0}), 0);
+    must_stand(&b, "alpha", 1);
+    cr_assert_eq(save_through(&b, "alpha", 2, (struct store_fence){1, 11, 0}), 0);
+    must_stand(&a, "alpha", 2);
+    cr_assert_eq(save_through(&a, "alpha", 3, (struct store_fence){1, 10, 9}), 1, "it slept");
+    must_stand(&a, "alpha", 2);
+    cr_assert_eq(save_through(&a, "alpha", 4, (struct store_fence){2, 1, 0}), 0, "a wiped NATS");
+    cr_assert_eq(save_through(&b, "alpha", 5, (struct store_fence){1, 99, 99}), 1);
+    must_stand(&b, "alpha", 4);
+    cr_assert_str_eq(by_hand("SELECT generation || ' ' || epoch || ' ' || count || ' ' || x"
+                             " FROM aegis_character"),
+                     "2 1 0 4");
+    store_run_end(&a);
+    cr_assert_eq(save_through(&b, "alpha", 6, (struct store_fence){2, 2, 0}), 0, "goes on alone");
+    store_run_end(&b);
+    END();
+}
+
+/* Both save the same names, in groups, in opposite orders, again and again. */
+Test(store_postgres, two_worlds_that_save_the_same_names_do_not_lock_each_other_out)
+{
+    struct edge_metrics m = {0};
+    struct store_run r[2];
+    char name[16];
+
+    BEGIN();
+    begin_shared(&r[0]);
+    begin_shared(&r[1]);
+    for (uint32_t round = 0; round < 20; round++) {
+        for (uint32_t i = 0; i < 1000; i++) {
+            for (uint32_t k = 0; k < 2; k++) {
+                snprintf(name, sizeof(name), "n%u", k == 0 ? i : 999 - i);
+                store_run_save_as(&r[k], name, 10 * round + k, (struct store_fence){1, round, k});
+            }
+        }
+        store_run_settle(&r[0]);
+        store_run_settle(&r[1]);
+    }
+    for (uint32_t k = 0; k < 2; k++) {
+        store_worker_gauges(r[k].worker, &m);
+        cr_assert_eq(m.store_failed_locked + m.store_failed_io, 0);
+        store_run_end(&r[k]);
+    }
+    cr_assert_str_eq(by_hand("SELECT count(*) FROM aegis_character WHERE x = 191"), "1000");
+    END();
+}
+
+Test(store_postgres, what_another_locks_holds_a_save_up_for_the_statement_timeout_and_a_load_not)
+{
+    static uint8_t data[STORE_DATA_MAX];
+    struct store_character c;
+    char why[STORE_WHY_MAX] = "";
+    struct pg_link other;
+    size_t n = 0;
+
+    BEGIN();
+    void *db = must_open_as(STORE_POSTGRES_SHARED);
+    cr_assert_eq(store_one(db, "alpha", 1), 0);
+    cr_assert_eq(pg_link_init(&other, server.url), 0);
+    cr_assert_eq(pg_link_open(&other), 0);
+    cr_assert_eq(pg_link_exec(&other, "BEGIN; UPDATE aegis_character SET x = 7"), 0);
+    cr_assert_eq(store_postgres_ops.load(db, span_text("alpha"), &c, data, &n), 0);
+    cr_assert_eq(c.x, 1, "the newest that is committed");
+    cr_assert_eq(store_one(db, "alpha", 2), E_IO);
+    store_postgres_ops.trouble(db, why);
+    cr_assert(strstr(why, "statement timeout"), "%s", why);
+    cr_assert_eq(store_one(db, "beta", 2), 0, "over the same connection, at once");
+    cr_assert_eq(pg_link_exec(&other, "COMMIT; BEGIN; LOCK TABLE aegis_character"), 0);
+    cr_assert_eq(store_postgres_ops.load(db, span_text("alpha"), &c, data, &n), E_IO);
+    store_postgres_ops.trouble(db, why);
+    cr_assert(strstr(why, "statement timeout"), "%s", why);
+    pg_link_fini(&other);
+    cr_assert_eq(store_postgres_ops.load(db, span_text("alpha"), &c, data, &n), 0);
+    cr_assert_eq(c.x, 7);
+    store_postgres_ops.close(db);
+    END();
+}
+
+Test(store_postgres, what_waits_while_the_server_is_dead_is_stored_and_told_when_it_is_back)
+{
+    struct mono until;
+    struct edge_metrics m = {0};
+    struct store_run r;
+    char name[16];
+
+    BEGIN();
+    begin_shared(&r);
+    cr_assert_eq(save_through(&r, "alpha", 1, (struct store_fence){1, 1, 0}), 0);
+    pg_server_kill(&server);
+    for (uint32_t i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "n%u", i % 100);
+        store_run_save_as(&r, name, i, (struct store_fence){1, 2, 0});
+        cr_assert_eq(store_run_ask_stored(&r, 1 + i, name), 0);
+    }
+    until = process_deadline(PROCESS_PATIENCE_MS);
+    while (m.store_failed_io < 2) {
+        loop_turn(r.loop, 10 * CLOCK_NS_PER_MS);
+        store_worker_gauges(r.worker, &m);
+        process_rest(until, "it fails, and is tried again");
+    }
+    cr_assert_eq(r.n_told, 1);
+    cr_assert_eq(store_run_load(&r, "alpha")->result, STORE_FAILED, "nothing is assumed");
+    pg_server_start(&server);
+    store_run_await_told(&r, 201);
+    for (uint32_t i = 0; i < 200; i++)
+        cr_assert_eq(r.told[1 + i], 1);
+    cr_assert_str_eq(by_hand("SELECT count(*) FROM aegis_character WHERE x >= 100"), "100");
+    must_stand(&r, "alpha", 1);
+    store_run_end(&r);
     END();
 }
 

@@ -114,7 +114,7 @@ static double stored_x(void *db, const char *name)
 static int store_one(void *db, const char *name, double x)
 {
     struct store_character c = store_character_of(name, x);
-    uint32_t refused;
+    struct store_refused refused;
     int err = store_sqlite_ops.begin(db);
     if (err == 0)
         err = store_sqlite_ops.save(db, &c);

@@ -106,44 +106,49 @@ static void on_stored(void *arg, const struct store_settle *what)
     outbox_flush(&s->world->outbox);
 }
 
-static int open_worker(struct storage *s, const char *store, int64_t delay_ns, uint64_t entities,
-                       char *why, size_t why_cap)
+static int open_worker(struct storage *s, const struct storage_config *c, char *why, size_t why_cap)
 {
-    const char *file = sqlite_file(store);
-    struct store_worker_config c = {
+    const char *file = sqlite_file(c->store);
+    uint64_t entities = c->entities != 0 ? c->entities : WORLD_ENTITIES_MAX;
+    struct store_worker_config wc = {
         .db = file ? &store_sqlite_ops : &store_postgres_ops,
         .pending_max = (uint32_t)(entities > PENDING_LEAST ? entities : PENDING_LEAST),
-        .delay_ns = delay_ns,
+        .delay_ns = c->delay_ns,
         .answer = on_answer,
         .stored = on_stored,
         .arg = s,
     };
-    int err = file ? store_sqlite_open(file, &c.db_arg, why, why_cap)
-                   : store_postgres_open(store, STORE_POSTGRES_ALONE, &c.db_arg, why, why_cap);
+    enum store_postgres_way way = c->shared ? STORE_POSTGRES_SHARED : STORE_POSTGRES_ALONE;
+    int err;
 
+    if (file && c->shared) {
+        snprintf(why, why_cap,
+                 "a file is one world's: a cluster shares postgres://USER@HOST/DATABASE");
+        return E_BAD;
+    }
+    err = file ? store_sqlite_open(file, &wc.db_arg, why, why_cap)
+               : store_postgres_open(c->store, way, &wc.db_arg, why, why_cap);
     if (err != 0)
         return err;
-    err = store_worker_create(s->loop, &c, &s->worker);
+    err = store_worker_create(s->loop, &wc, &s->worker);
     if (err != 0)
         snprintf(why, why_cap, "%s", err_text(err));
     return err;
 }
 
-int storage_open(struct loop *l, const char *store, int64_t delay_ns, uint64_t entities,
-                 struct storage **out, char *why, size_t why_cap)
+int storage_open(struct loop *l, const struct storage_config *c, struct storage **out, char *why,
+                 size_t why_cap)
 {
     struct storage *s = calloc(1, sizeof(*s));
     int err = 0;
 
-    if (entities == 0)
-        entities = WORLD_ENTITIES_MAX;
     *out = NULL;
     snprintf(why, why_cap, "%s", err_text(E_NOMEM));
     if (!s)
         return E_NOMEM;
     s->loop = l;
-    if (strcmp(store, STORE_NONE) != 0)
-        err = open_worker(s, store, delay_ns, entities, why, why_cap);
+    if (strcmp(c->store, STORE_NONE) != 0)
+        err = open_worker(s, c, why, why_cap);
     if (err != 0)
         storage_close(s);
     else

@@ -25,9 +25,17 @@ void storage_show(const char *store, char out[STORAGE_SHOWN]);
 /* -store-check: verify it and say what it holds. 0, or an E_* and `why`. */
 int storage_verify(const char *store, FILE *to, char *why, size_t why_cap) MUST_CHECK;
 
-/* Of a form that was checked. `delay_ns`: -store-delay. `why` as above. */
-int storage_open(struct loop *l, const char *store, int64_t delay_ns, uint64_t entities,
-                 struct storage **out, char *why, size_t why_cap) MUST_CHECK;
+/* Which one, and how. */
+struct storage_config {
+    const char *store; /* of a form that was checked */
+    bool shared;       /* with the other worlds of a cluster */
+    int64_t delay_ns;  /* -store-delay */
+    uint64_t entities; /* -max-entities */
+};
+
+/* `why` as above. E_BAD: a file is one world's, and cannot be shared. */
+int storage_open(struct loop *l, const struct storage_config *c, struct storage **out, char *why,
+                 size_t why_cap) MUST_CHECK;
 /* Closes it; what is not stored by then is lost. NULL is fine. */
 void storage_close(struct storage *s);
 

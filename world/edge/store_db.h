@@ -7,6 +7,8 @@
 
 #include "world/store.h"
 
+#include <string.h>
+
 /* What a database may suffer from; also the labels of what is counted. */
 #define STORE_TROUBLES(X)         \
     X(STORE_FULL, full)           \
@@ -22,19 +24,33 @@ enum store_trouble { STORE_TROUBLES(STORE_TROUBLE_ENUM) STORE_TROUBLE_COUNT };
 #define STORE_WHY_MAX 128
 #define STORE_GROUP   1024 /* saves between a begin and its commit */
 
+/* Saves of a group whose fence was below that of what is there. */
+struct store_refused {
+    uint32_t count;
+    uint8_t name_len;
+    char name[PROTO_NAME_MAX]; /* of one of them, where there is one */
+};
+
 struct store_db_ops {
     /* 0: `out` is the character, `data` [STORE_DATA_MAX] its data. E_MISSING: there is none.
      * E_IO. */
     int (*load)(void *db, struct span name, struct store_character *out, uint8_t *data,
                 size_t *data_n);
     /* A group of saves, of another name each, becomes one, or none of it. Each 0 or E_IO; after an
-     * E_IO rollback follows. A save whose fence is below that of what is there changes nothing:
-     * `refused` is how many did so. */
+     * E_IO rollback follows. A save whose fence is below that of what is there changes nothing, and
+     * is told as refused, whoever else saves there at that moment. */
     int (*begin)(void *db);
     int (*save)(void *db, const struct store_character *c);
-    int (*commit)(void *db, uint32_t *refused);
+    int (*commit)(void *db, struct store_refused *refused);
     void (*rollback)(void *db);
     /* Of the last E_IO; `why` gets a few words. */
     enum store_trouble (*trouble)(void *db, char why[STORE_WHY_MAX]);
     void (*close)(void *db);
 };
+
+static inline void store_refused_add(struct store_refused *r, const struct store_character *c)
+{
+    r->count++;
+    r->name_len = c->name_len;
+    memcpy(r->name, c->name, c->name_len);
+}

@@ -27,6 +27,7 @@
 
 #define LOCK_CLASS   "1095059273"         /* "AEGI" */
 #define LOCK_WAIT_NS (2 * CLOCK_NS_PER_S) /* for the one of a world that has just ended */
+#define STATEMENT_MS "4000" /* the server gives up, and says so, before PG_ANSWER_NS is over */
 #define COLUMNS      9
 #define ARRAY_HEAD   20 /* bytes before the first value */
 
@@ -50,6 +51,7 @@ static const char schema_sql[] =
     " epoch bigint NOT NULL DEFAULT 0,"
     " count bigint NOT NULL DEFAULT 0,"
     " data bytea NOT NULL DEFAULT '' CHECK (length(data) <= 65536))";
+_Static_assert(PG_ANSWER_NS > 4 * CLOCK_NS_PER_S, "STATEMENT_MS is below it");
 _Static_assert(STORE_DATA_MAX == 65536 && STORE_POSTGRES_VERSION == 1, "the schema has them too");
 
 static const char load_sql[] =
@@ -63,14 +65,15 @@ static const char save_sql[] =
     " dir = excluded.dir, seen = excluded.seen, generation = excluded.generation,"
     " epoch = excluded.epoch, count = excluded.count"
     " WHERE (excluded.generation, excluded.epoch, excluded.count)"
-    " >= (c.generation, c.epoch, c.count)";
+    " >= (c.generation, c.epoch, c.count) RETURNING name";
 
 struct store_postgres {
     struct pg_link link;
     enum store_postgres_way way;
     bool away;                           /* that it is lost was said */
     struct span_writer columns[COLUMNS]; /* owned; of the group at hand */
-    uint32_t n;                          /* saves in it */
+    struct store_character saves[STORE_GROUP];
+    uint32_t n; /* saves in it */
 };
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -143,7 +146,8 @@ static int refuse(struct pg_link *l, const char *state, const char *why)
 static int make_tables(struct pg_link *l)
 {
     char text[64];
-    int err = pg_link_exec(l, "SET statement_timeout = 5000; SET client_min_messages = warning");
+    int err = pg_link_exec(l, "SET statement_timeout = " STATEMENT_MS
+                              "; SET client_min_messages = warning");
 
     if (err == 0)
         err = one_text(l, "SHOW server_encoding", text, sizeof(text));
@@ -327,11 +331,30 @@ static int save(void *arg, const struct store_character *c)
     put_int(&w[6], c->fence.generation);
     put_int(&w[7], c->fence.epoch);
     put_int(&w[8], c->fence.count);
-    q->n++;
+    q->saves[q->n++] = *c;
     return 0;
 }
 
-static int commit(void *arg, uint32_t *refused)
+/* Who is not among the names that came back. They come in the statement's order, which is no order
+ * of ours; it is rare that any lacks. */
+static void find_refused(const struct store_postgres *q, const PGresult *r,
+                         struct store_refused *refused)
+{
+    int kept = PQntuples(r);
+
+    for (uint32_t i = 0; (uint32_t)kept < q->n && i < q->n; i++) {
+        struct span name = span_of(q->saves[i].name, q->saves[i].name_len);
+        int k = 0;
+
+        while (k < kept &&
+               !span_equal(span_of(PQgetvalue(r, k, 0), (size_t)PQgetlength(r, k, 0)), name))
+            k++;
+        if (k == kept)
+            store_refused_add(refused, &q->saves[i]);
+    }
+}
+
+static int commit(void *arg, struct store_refused *refused)
 {
     static const uint32_t types[COLUMNS] = {OID_TEXT, OID_TEXT, OID_FLOAT8, OID_FLOAT8, OID_FLOAT8,
                                             OID_INT8, OID_INT8, OID_INT8,   OID_INT8};
@@ -353,7 +376,9 @@ static int commit(void *arg, uint32_t *refused)
         v.n[i] = (int)q->columns[i].len;
     }
     err = pg_link_run(&q->link, "save", &v, &r);
-    *refused = err == 0 ? q->n - (uint32_t)strtoul(PQcmdTuples(r), NULL, 10) : 0;
+    *refused = (struct store_refused){0};
+    if (err == 0)
+        find_refused(q, r, refused);
     PQclear(r);
     return err;
 }

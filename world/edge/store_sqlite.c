@@ -59,9 +59,9 @@ struct store_sqlite {
     int fd; /* holds the lock that says: a world has this file */
     sqlite3 *db;
     sqlite3_stmt *load, *save, *begin, *commit;
-    uint32_t refused; /* saves since begin */
-    bool full;        /* the last failure was for want of room */
-    bool gone;        /* the last failure: nothing of ours is at the file's path any more */
+    struct store_refused refused; /* since begin */
+    bool full;                    /* the last failure was for want of room */
+    bool gone; /* the last failure: nothing of ours is at the file's path any more */
 };
 
 static struct span column_span(sqlite3_stmt *s, int i)
@@ -139,7 +139,7 @@ static int begin(void *arg)
     struct store_sqlite *q = arg;
 
     q->gone = !is_there(q);
-    q->refused = 0;
+    q->refused = (struct store_refused){0};
     return q->gone ? E_IO : step(q, q->begin);
 }
 
@@ -158,11 +158,12 @@ static int save(void *arg, const struct store_character *c)
     sqlite3_bind_int64(q->save, 8, (sqlite3_int64)c->fence.epoch);
     sqlite3_bind_int64(q->save, 9, (sqlite3_int64)c->fence.count);
     err = step(q, q->save);
-    q->refused += err == 0 && sqlite3_changes(q->db) == 0;
+    if (err == 0 && sqlite3_changes(q->db) == 0)
+        store_refused_add(&q->refused, c);
     return err;
 }
 
-static int commit(void *arg, uint32_t *refused)
+static int commit(void *arg, struct store_refused *refused)
 {
     struct store_sqlite *q = arg;
 

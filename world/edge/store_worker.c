@@ -256,8 +256,18 @@ static void mend(struct store_worker *w)
              (int64_t)(clock_since(clock_mono(), w->failed_at) / CLOCK_NS_PER_S));
 }
 
-/* The first `n` that wait, as one; `refused` of them are older than what is there. */
-static int store_group(struct store_worker *w, uint32_t n, uint32_t *refused)
+/* Somebody newer has it; what was saved here is void. */
+static void note_refused(struct store_worker *w, const struct store_refused *r)
+{
+    add(&w->refused, r->count);
+    if (r->count > 0)
+        log_often(LOG_WARN,
+                  "store refused what is older than what it has saves=%" PRIu32 " name=\"%.*s\"",
+                  r->count, (int)r->name_len, r->name);
+}
+
+/* The first `n` that wait, as one; `refused` are older than what is there. */
+static int store_group(struct store_worker *w, uint32_t n, struct store_refused *refused)
 {
     const struct store_db_ops *db = w->config.db;
     const struct store_character *c = store_queue_first(&w->queue);
@@ -309,7 +319,7 @@ static void save_due(struct store_worker *w)
 {
     uint32_t n = w->queue.count < STORE_GROUP ? w->queue.count : STORE_GROUP;
     bool due = n == STORE_GROUP || atomic_load(&w->hurry);
-    uint32_t refused = 0;
+    struct store_refused refused = {0};
 
     if (n == 0 || (!due && clock_since(w->group_at, clock_mono()) > 0))
         return;
@@ -325,8 +335,8 @@ static void save_due(struct store_worker *w)
     tell_waiters(w);
     set_pending(w);
     w->group_at = clock_add(clock_mono(), STORE_GROUP_NS);
-    add(&w->stored, n - refused);
-    add(&w->refused, refused);
+    add(&w->stored, n - refused.count);
+    note_refused(w, &refused);
     add(&w->groups, 1);
     atomic_fetch_add(&w->saves_done, n);
 }
