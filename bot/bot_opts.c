@@ -4,6 +4,7 @@
 #include "bot/bot_opts.h"
 
 #include "bot/smoke_plan.h"
+#include "bot/witness.h"
 #include "common/addr.h"
 #include "common/err.h"
 #include "common/io/tls.h"
@@ -12,9 +13,10 @@
 
 #define AT(f) offsetof(struct bot_config, f)
 
-#define BOTS_MAX  1000000
-#define DAY_S     86400
-#define MOVES_MAX 1000 /* a second */
+#define BOTS_MAX        1000000
+#define DAY_S           86400
+#define MOVES_MAX       1000 /* a second */
+#define ORACLE_RATE_MAX 20   /* moves a second, so that a bot's places of seconds are remembered */
 
 /* clang-format off */
 const struct opt bot_opts[] = {
@@ -58,6 +60,12 @@ const struct opt bot_opts[] = {
      .max = BOTS_MAX, .help = "load: so many more that come and go all the time"},
     {.name = "walk", .type = OPT_BOOL, .offset = AT(walk), .def = "false", .unit = "",
      .help = "load: each step is a WalkReq, and the world walks it; times include the way"},
+    {.name = "oracle", .type = OPT_BOOL, .offset = AT(oracle), .def = "false", .unit = "",
+     .help = "load: views are compared while all walk too, tick by tick, with where each of the bots "
+     "knows itself to be; with neither -walk nor -aoi-tiers"},
+    {.name = "late", .type = OPT_UINT, .offset = AT(late), .def = "0", .unit = "ticks",
+     .max = WITNESS_LATE_MAX, .help = "load: ticks that -oracle lets a view be late: 1 across the "
+     "borders of a cluster's worlds"},
     {.name = "scene", .type = OPT_TEXT, .offset = AT(scene), .def = "", .unit = "",
      .help = "smoke: after the scenario somebody walks round a house in this scene, by path"},
     {.name = "at", .type = OPT_TEXT, .offset = AT(at), .def = "", .unit = "",
@@ -132,6 +140,10 @@ int bot_opts_check(const struct bot_config *c, char *why, size_t why_cap)
         snprintf(why, why_cap, "-kid: \"%.80s\": needs -auth-key", c->kid);
     else if (c->at[0] != '\0' && !smoke_plan_read(c->at, &at))
         snprintf(why, why_cap, "-at: \"%.80s\": not two numbers X,Y", c->at);
+    else if (c->oracle && (c->walk || c->rate > ORACLE_RATE_MAX))
+        snprintf(why, why_cap,
+                 "-oracle: needs steps of the bots' own, no -walk, and -rate %d at most",
+                 ORACLE_RATE_MAX);
     else if (bad)
         snprintf(why, why_cap, "-also: \"%.80s\": %s", bad, reason);
     return why[0] == '\0' ? 0 : E_RANGE;

@@ -34,6 +34,8 @@ struct bot_config {
     double drop;                /* share of those in the world that is cut off in a second */
     uint64_t deaf, drip, churn; /* bots beside the n */
     bool walk;                  /* by WalkReq */
+    bool oracle;                /* views are judged while all walk */
+    uint64_t late;              /* ticks that one of them may be late */
     bool json;
     /* Of the smoke mode, and of the load mode where all are in one square: */
     const char *at; /* X,Y: where they meet; "": near where they enter */

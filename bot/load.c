@@ -14,6 +14,7 @@
 #include "bot/runner.h"
 #include "bot/smoke_plan.h"
 #include "bot/swarm.h"
+#include "bot/witness.h"
 #include "common/err.h"
 #include "common/io/net.h"
 #include "common/log.h"
@@ -40,6 +41,7 @@ struct load {
     struct runner runner;
     struct swarm *swarm;
     struct census census;
+    struct witness witness;
     struct report report;
     bool terminal; /* somebody watches the progress */
     struct swarm_count count_before;
@@ -428,6 +430,11 @@ static int set_up(struct load *l, const char *prefix, uint64_t seed)
 
     if (rc == 0)
         rc = swarm_create(l->runner.loop, l->runner.reader, &swarm, &l->swarm);
+    if (rc == 0 && c->oracle) {
+        rc = witness_init(&l->witness, l->swarm->n, c->hysteresis, (uint32_t)c->late);
+        l->swarm->witness = rc == 0 ? &l->witness : NULL;
+        l->report.witness = l->swarm->witness ? &l->witness.counted : NULL;
+    }
     if (rc == 0)
         rc = census_init(&l->census, l->swarm->n, may_linger, l);
     return rc;
@@ -460,6 +467,7 @@ int load_run(const struct bot_config *config)
         fprintf(stderr, "bot: %s\n", err_text(rc));
     census_fini(&l.census);
     swarm_destroy(l.swarm);
+    witness_fini(&l.witness);
     runner_fini(&l.runner);
     return status;
 }

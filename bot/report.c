@@ -13,9 +13,14 @@ static const struct {
     const char *text, *key;
 } quantiles[] = {{0.50, "p50", "p50"}, {0.99, "p99", "p99"}, {0.999, "p99.9", "p99_9"}};
 
+static uint64_t breaches(const struct report *r)
+{
+    return r->count.breaches + r->rests.wrong + (r->witness ? r->witness->breaches : 0);
+}
+
 bool report_is_bad(const struct report *r)
 {
-    return r->count.breaches > 0 || r->rests.wrong > 0;
+    return breaches(r) > 0;
 }
 
 static double per(double n, double of)
@@ -76,6 +81,30 @@ static void text_rests(const struct report *r, FILE *to)
             neighbours(r));
 }
 
+/* Up to the last lateness that there was. */
+static uint32_t latest(const struct witness_count *n)
+{
+    uint32_t last = WITNESS_LATE_MAX;
+
+    while (last > 0 && n->late[last] == 0)
+        last--;
+    return last;
+}
+
+static void text_witness(const struct report *r, FILE *to)
+{
+    const struct witness_count *n = r->witness;
+
+    fprintf(to,
+            "walking     %" PRIu64 " views of %" PRIu64 " pairs judged, %" PRIu64
+            " pairs unsure, %" PRIu64 " views left out; by ticks late:",
+            n->views, n->pairs, n->unsure, n->left_out);
+    for (uint32_t i = 0; i <= latest(n); i++)
+        fprintf(to, " %u: %" PRIu64, i, n->late[i]);
+    fprintf(to, "; %" PRIu64 " breaches; nothing new for %u ticks at most\n", n->breaches,
+            n->silence);
+}
+
 /* What became of lost connections, where there was anything to it. */
 static void text_cuts(const struct report *r, FILE *to)
 {
@@ -115,6 +144,8 @@ void report_text(const struct report *r, FILE *to)
             r->latency->count);
     text_errors(r, to);
     text_rests(r, to);
+    if (r->witness)
+        text_witness(r, to);
     if (r->bots[SWARM_DEAF])
         fprintf(to, "deaf        %u, %" PRIu64 " cut, %" PRIu64 " of them told so by Bye 16\n",
                 r->bots[SWARM_DEAF], r->count.deaf_cut, r->count.deaf_slow);
@@ -122,7 +153,7 @@ void report_text(const struct report *r, FILE *to)
     if (r->bots[SWARM_CHURN])
         fprintf(to, "churn       %u went %" PRIu64 " times\n", r->bots[SWARM_CHURN],
                 r->count.churned);
-    fprintf(to, "breaches    %" PRIu64 "\n", r->count.breaches + r->rests.wrong);
+    fprintf(to, "breaches    %" PRIu64 "\n", breaches(r));
 }
 
 static void json_errors(const struct report *r, FILE *to)
@@ -154,6 +185,19 @@ static void json_rests(const struct report *r, FILE *to)
             ",\"late\":%" PRIu64 ",\"wrong\":%" PRIu64 ",\"neighbours\":%.2f}",
             r->rests.done, r->rests.unsettled, r->rests.views, r->rests.late, r->rests.wrong,
             neighbours(r));
+}
+
+static void json_witness(const struct report *r, FILE *to)
+{
+    const struct witness_count *n = r->witness;
+
+    fprintf(to,
+            ",\"walking\":{\"views\":%" PRIu64 ",\"pairs\":%" PRIu64 ",\"unsure\":%" PRIu64
+            ",\"left_out\":%" PRIu64 ",\"breaches\":%" PRIu64 ",\"silence\":%u,\"late\":[",
+            n->views, n->pairs, n->unsure, n->left_out, n->breaches, n->silence);
+    for (uint32_t i = 0; i <= latest(n); i++)
+        fprintf(to, i > 0 ? ",%" PRIu64 : "%" PRIu64, n->late[i]);
+    fprintf(to, "]}");
 }
 
 static void json_cuts(const struct report *r, FILE *to)
@@ -189,10 +233,12 @@ void report_json(const struct report *r, FILE *to)
     fprintf(to, ",\"lost\":%" PRIu64 ",\"byes\":%" PRIu64 ",\"errors_all\":%" PRIu64 ",",
             r->count.lost, r->count.byes, r->count.errors);
     json_rests(r, to);
+    if (r->witness)
+        json_witness(r, to);
     json_cuts(r, to);
     fprintf(to,
             ",\"deaf\":{\"bots\":%u,\"cut\":%" PRIu64 ",\"told_slow\":%" PRIu64
             "},\"churned\":%" PRIu64 ",\"breaches\":%" PRIu64 "}\n",
             r->bots[SWARM_DEAF], r->count.deaf_cut, r->count.deaf_slow, r->count.churned,
-            r->count.breaches + r->rests.wrong);
+            breaches(r));
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "bot/swarm.h"
+#include "bot/witness.h"
 
 #include <stdio.h>
 
@@ -26,6 +27,7 @@ struct report {
     struct swarm_told told;     /* of the walking */
     const struct hist *latency; /* ns, borrowed */
     struct report_rests rests;
+    const struct witness_count *witness; /* borrowed; NULL: none was there */
 };
 
 /* Did anything break the contract? */

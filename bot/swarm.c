@@ -6,8 +6,10 @@
 #include "bot/swarm.h"
 
 #include "bot/spread.h"
+#include "bot/witness.h"
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/log.h"
 
 #include <stdlib.h>
 
@@ -54,6 +56,8 @@ void swarm_delist(struct swarm *s, struct swarm_bot *b)
     if (b->id != 0)
         s->in_world--;
     b->id = 0;
+    if (s->witness)
+        witness_gone(s->witness, b->index);
 }
 
 void swarm_enlist(struct swarm *s, struct swarm_bot *b, uint32_t id)
@@ -141,6 +145,8 @@ static void on_timer(void *arg)
         s->tend_next = (s->tend_next + 1) % s->n;
     }
     deal_moves(s, now, seconds);
+    if (s->witness && witness_judge(s->witness, now) > 0)
+        log_often(LOG_ERROR, "view not exact while walking what=\"%s\"", s->witness->why);
     deal_drops(s, seconds);
     drip(s);
     loop_timer_arm(s->timer, SWARM_STEP_NS);

@@ -16,6 +16,8 @@
 /* Codes counted one by one; larger ones are counted together with this one. */
 #define SWARM_CODE_MAX 31
 
+struct witness;
+
 struct swarm_count {
     uint64_t moves;        /* MoveReqs sent */
     uint64_t moves_ok;     /* MoveResps */
@@ -78,7 +80,8 @@ struct swarm {
     uint32_t move_next, tend_next; /* whose turn it is */
     uint32_t stride;               /* from one who moves to the next */
     struct swarm_count counted;
-    struct hist latency; /* ns from a move to a neighbour's notice, of every so many notices */
+    struct witness *witness; /* hears of all; borrowed, NULL: none */
+    struct hist latency;     /* ns from a move to a neighbour's notice, of every so many notices */
     uint32_t notice_every, notice_in; /* of how many one is timed; how many until then */
 };
 

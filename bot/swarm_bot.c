@@ -5,6 +5,7 @@
 
 #include "bot/bot_opts.h"
 #include "bot/swarm.h"
+#include "bot/witness.h"
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
@@ -161,6 +162,8 @@ static void on_entered(struct swarm_bot *b, bool unasked)
     stand(b);
 
     swarm_enlist(b->swarm, b, f->id);
+    if (b->swarm->witness)
+        witness_entered(b->swarm->witness, b->index, f->id, f->x, f->y, &f->pending);
     b->away = false;
     b->tries = 0;
     b->asked = false;
@@ -234,11 +237,40 @@ static void on_unasked_error(struct swarm_bot *b, uint32_t code)
     }
 }
 
+/* What it is told, to be held against where the others are. */
+static void bear_witness(struct swarm_bot *b, const struct message *m,
+                         const struct pending_request *asked)
+{
+    struct witness *w = b->swarm->witness;
+
+    switch (m->cmd) {
+    case CMD_AOI_REMOVE:
+        witness_heard(w, b->index, m->aoi_remove.tick);
+        break;
+    case CMD_AOI_ADD:
+        witness_heard(w, b->index, m->aoi_add.tick);
+        break;
+    case CMD_AOI_MOVE:
+        witness_heard(w, b->index, m->aoi_move.tick);
+        break;
+    default:
+        if (!asked || b->state != SWARM_IN || m->cmd == CMD_ENTER_RESP)
+            break;
+        witness_answered(w, b->index, asked->sent, m->cmd == CMD_MOVE_RESP, b->facts->x,
+                         b->facts->y);
+        if (m->cmd == CMD_MOVE_RESP)
+            witness_look(w, b->index, bot_client_view(b->client), b->facts->heard);
+        break;
+    }
+}
+
 static void on_message(void *arg, const struct message *m, const struct pending_request *asked)
 {
     struct swarm_bot *b = arg;
     struct swarm_count *n = &b->swarm->counted;
 
+    if (b->swarm->witness)
+        bear_witness(b, m, asked);
     switch (m->cmd) {
     case CMD_LOGIN_RESP:
         n->logins++;

@@ -76,6 +76,24 @@ Test(report, the_json_is_one_object_on_one_line)
     TEST_NO_LEAKS();
 }
 
+Test(report, what_was_seen_while_all_walked_is_told_by_ticks_of_lateness)
+{
+    struct hist latency;
+    struct report r = sample(&latency);
+    struct witness_count seen = {.views = 9, .pairs = 80, .late = {6, 2, 1}, .silence = 4};
+    r.witness = &seen;
+    char *text = printed(&r, report_text), *json = printed(&r, report_json);
+    cr_assert_not_null(strstr(text, "walking     9 views of 80 pairs judged"));
+    cr_assert_not_null(strstr(text, "by ticks late: 0: 6 1: 2 2: 1; 0 breaches"));
+    cr_assert_not_null(strstr(json, "\"silence\":4,\"late\":[6,2,1]}"));
+    cr_assert_not(report_is_bad(&r));
+    seen.breaches = 1;
+    cr_assert(report_is_bad(&r));
+    free(text);
+    free(json);
+    TEST_NO_LEAKS();
+}
+
 Test(report, a_breach_and_a_wrong_view_are_bad_and_a_late_one_is_not)
 {
     struct report r = {.rests.late = 4};

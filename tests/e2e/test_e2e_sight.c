@@ -8,6 +8,8 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
 
 TestSuite(e2e_sight, .fini = process_end_all, .timeout = 60);
 
@@ -272,5 +274,26 @@ Test(e2e_sight, a15_watchers_are_forgotten_whichever_way_they_go)
     cr_assert_eq(process_logged(pair.gateway, " warn "), 0u);
     stage_fini(&stage);
     pair_end(&pair);
+    TEST_NO_LEAKS();
+}
+
+/* The bots' own judgement of each tick: right where the world is, and not blind where it is not. */
+Test(e2e_sight, bots_that_walk_through_each_other_are_told_each_tick_exactly)
+{
+    static const char *const hysteresis[] = {"0", "4"};
+
+    for (int i = 0; i < 2; i++) {
+        struct pair pair =
+            pair_start(PROCESS_ARGS("-spawn", "0,0,60", "-aoi-hysteresis", hysteresis[i]), NULL);
+        struct process *bots = process_start(
+            "bot", PROCESS_ARGS("-mode=load", "-n", "60", "-seconds", "2", "-spread", "square",
+                                "-at", "0,0", "-oracle", "-json", "-addr", pair.gateway->addr));
+        cr_assert(process_ended(bots, 60000));
+        struct span out = process_out(bots);
+        cr_assert_null(memmem(out.p, out.n, "\"walking\":{\"views\":0,", 21), "none was judged");
+        cr_assert_eq(WEXITSTATUS(bots->status), i, "%.*s", (int)out.n, (const char *)out.p);
+        pair_end_one(pair.gateway);
+        pair_end_one(pair.world);
+    }
     TEST_NO_LEAKS();
 }
