@@ -116,8 +116,12 @@ static void on_tick(void *arg, struct mono now, uint64_t skipped)
     struct program *p = arg;
     struct mono start = clock_mono();
 
-    if (!may_act(p))
+    if (!may_act(p)) {
+        p->world->lead += p->cluster.acted ? (uint32_t)skipped + 1 : 0;
         return;
+    }
+    if (p->cluster.nats)
+        p->world->lead += (uint32_t)skipped;
     tick_run(p->world, now);
     (void)cluster_part_may_act(&p->cluster);
     outbox_flush(&p->world->outbox);
@@ -335,6 +339,7 @@ static int start_admin(struct program *p, char *why, size_t why_cap)
         .tick_ns = &p->tick_ns,
         .token = &p->token,
         .storage = p->storage,
+        .cluster = &p->cluster,
         .maps = {.rate = (uint32_t)p->options.map_rate,
                  .viewers = (uint32_t)p->options.map_viewers},
         .drain = drain,

@@ -172,6 +172,8 @@ struct world {
     struct message_reader *reader;
 
     uint32_t tick;   /* number of the last tick; the first is 1 */
+    uint32_t lead;   /* in a cluster: what others are told of ticks counts so many more; it grows
+                      * when ticks were left out, or another world is ahead */
     struct mono now; /* time of the last input or tick */
     struct world_metrics metrics;
     struct hist phase_ns[PHASE_COUNT];
@@ -184,6 +186,12 @@ struct world {
 
 /* Scratch: the diffs of a tick, and what one viewer's batch needs of each entity beside them. */
 #define WORLD_SCRATCH_BYTES (32u << 20)
+
+/* The number of the last tick as clients and other worlds are told it. */
+static inline uint32_t world_told_tick(const struct world *w)
+{
+    return w->tick + w->lead;
+}
 
 /* Check the rules that hold between flags; `why` gets the line without newline, naming the flag.
  * 0 or E_RANGE. */

@@ -70,6 +70,29 @@ Test(outbox, it_is_quiet_until_it_is_asked)
     TEST_NO_LEAKS();
 }
 
+Test(outbox, held_it_keeps_what_it_has_room_for_until_it_is_released)
+{
+    struct outbox o;
+    struct sink k = {0};
+    uint8_t body[3] = {0x93, 1, 2};
+    struct span b = span_of(body, 3);
+
+    cr_assert_eq(outbox_init(&o, drain, &k), 0);
+    o.held = true;
+    outbox_data(&o, link(1), 0, &b, 1);
+    outbox_flush(&o);
+    cr_assert_eq(k.frames, 0);
+    outbox_release(&o);
+    cr_assert_eq(k.frames, 1);
+    outbox_data(&o, link(1), 1, &b, 1);
+    outbox_flush(&o);
+    cr_assert_eq(k.frames, 1);
+    o.held = false;
+    outbox_flush(&o);
+    cr_assert_eq(k.frames, 2);
+    outbox_fini(&o);
+}
+
 Test(outbox, closes_and_many_are_link_frames_too)
 {
     struct outbox o;

@@ -130,6 +130,33 @@ Test(store_worker, the_set)
     TEST_NO_LEAKS();
 }
 
+Test(store_worker, while_it_is_held_answers_wait_and_then_come_in_their_order)
+{
+    const struct store_ticket tickets[] = {{{1, 1}, 1}, {{1, 1}, 2}, {{1, 1}, 3}};
+    struct mono until = clock_add(clock_mono(), 20 * CLOCK_NS_PER_S);
+    struct store_run r;
+
+    memset(&ledger, 0, sizeof(ledger));
+    store_run_begin(&r, &ledger_ops, &ledger, 0, 65536);
+    store_run_save(&r, "alpha", 1);
+    store_run_settle(&r);
+    store_worker_hold(r.worker, true);
+    for (size_t i = 0; i < ARRAY_LEN(tickets); i++)
+        cr_assert_eq(store_worker_ops.load(r.worker, tickets[i], span_text("alpha")), 0);
+    for (int i = 0; i < 20; i++)
+        loop_turn(r.loop, 10 * CLOCK_NS_PER_MS);
+    cr_assert_eq(r.n, 0);
+    store_worker_hold(r.worker, false);
+    while (r.n < ARRAY_LEN(tickets)) {
+        cr_assert_lt(clock_since(clock_mono(), until), 0, "no answers");
+        loop_turn(r.loop, 10 * CLOCK_NS_PER_MS);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(tickets); i++)
+        cr_assert_eq(r.answers[i].ticket.number, tickets[i].number);
+    store_run_end(&r);
+    TEST_NO_LEAKS();
+}
+
 static void until_failing(struct store_run *r, bool want)
 {
     char why[STORE_WHY_MAX];

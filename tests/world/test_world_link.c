@@ -196,6 +196,51 @@ Test(world_link, a_silent_gateway_is_pinged_and_then_counts_as_away)
     TEST_NO_LEAKS();
 }
 
+static bool says(void *arg)
+{
+    return *(bool *)arg;
+}
+
+Test(world_link, a_world_that_stands_still_reads_nothing_keeps_its_gateways_and_tells_them_so)
+{
+    struct edge r;
+    struct link_frame f;
+    struct message login = {.cmd = CMD_LOGIN_REQ, .seq = 1, .login_req.name = span_text("anna")};
+    bool may = true;
+    uint64_t frames;
+
+    login.login_req.version = PROTO_VERSION;
+    edge_init(&r, "150ms");
+    world_link_gate(r.link, says, &may);
+    struct gate *g = gate_up(&r, "gate-1");
+    may = false; /* from now on, though nobody has told the link to stand still */
+    frames = r.metrics.link_frames_in;
+    gate_request(g, 1, &login);
+    for (int i = 0; i < 10; i++)
+        loop_turn(r.loop, EDGE_TURN_NS);
+    cr_expect_eq(r.metrics.link_frames_in, frames);
+    world_link_still(r.link, true);
+    for (int i = 0; i < 6; i++) /* twice its timeout, in which it says nothing that is heard */
+        gate_wait(g, LINK_PING, &f);
+    struct gate *late = gate_create(&r); /* it comes meanwhile */
+    gate_say_hello(late, "gate-2");
+    for (int i = 0; i < 20; i++)
+        loop_turn(r.loop, EDGE_TURN_NS);
+    cr_expect_eq(r.metrics.link_frames_in, frames);
+    cr_expect_eq(r.metrics.ended_silent + r.metrics.ended_no_hello, 0);
+    cr_expect_eq(r.world->sessions.slots.live, 0);
+    may = true;
+    world_link_still(r.link, false);
+    gate_wait(late, LINK_HELLO, &f);
+    gate_wait(g, LINK_DATA, &f);
+    cr_expect_eq(f.session, 1);
+    cr_expect_eq(r.world->sessions.logged, 1);
+    gate_destroy(late);
+    gate_destroy(g);
+    edge_fini(&r);
+    TEST_NO_LEAKS();
+}
+
 Test(world_link, a_gateway_that_answers_pings_stays)
 {
     struct edge r;

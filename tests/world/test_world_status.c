@@ -9,7 +9,8 @@
 Test(world_status, counts_are_told_as_of_one_second)
 {
     static struct hist ages[2];
-    struct world_status_now now = {30, 870, ages, 2, 50 * CLOCK_NS_PER_MS};
+    struct world_status_now now = {
+        .players = 30, .known = 870, .ages = ages, .n_tiers = 2, .tick_ns = 50 * CLOCK_NS_PER_MS};
     struct hist ticks = {0};
     char text[LINE_MAX];
 
@@ -29,7 +30,7 @@ Test(world_status, counts_are_told_as_of_one_second)
 Test(world_status, nothing_happened_is_a_line_of_zeros)
 {
     static struct hist ages;
-    struct world_status_now now = {0, 0, &ages, 1, 50 * CLOCK_NS_PER_MS};
+    struct world_status_now now = {.ages = &ages, .n_tiers = 1, .tick_ns = 50 * CLOCK_NS_PER_MS};
     struct hist ticks = {0};
     struct world_status_counts same = {7, 7, 7, 7};
     char text[LINE_MAX];
@@ -37,12 +38,24 @@ Test(world_status, nothing_happened_is_a_line_of_zeros)
     world_status_text(&now, same, same, CLOCK_NS_PER_S, &ticks, text, sizeof(text));
     cr_expect_str_eq(text, "status players=0 moves=0 updates=0 tick_p50_us=0 tick_max_us=0 "
                            "known=0 adds=0 removes=0 age_p50_ms=0 age_p99_ms=0");
+    now.cluster = now.still = true;
+    now.zones = 3;
+    now.ghosts = 14;
+    world_status_text(&now, same, same, CLOCK_NS_PER_S, &ticks, text, sizeof(text));
+    cr_expect(strstr(text, " age_p99_ms=0 zones=3 ghosts=14 acts=0"), "%s", text);
 }
 
 Test(world_status, the_longest_line_is_whole)
 {
     static struct hist ages[AGES_TIERS];
-    struct world_status_now now = {UINT32_MAX, UINT64_MAX, ages, AGES_TIERS, 10 * CLOCK_NS_PER_S};
+    struct world_status_now now = {.players = UINT32_MAX,
+                                   .known = UINT64_MAX,
+                                   .ages = ages,
+                                   .n_tiers = AGES_TIERS,
+                                   .tick_ns = 10 * CLOCK_NS_PER_S,
+                                   .cluster = true,
+                                   .zones = UINT32_MAX,
+                                   .ghosts = UINT32_MAX};
     struct hist ticks = {0};
     struct world_status_counts none = {0}, all = {1ull << 62, 1ull << 62, 1ull << 62, 1ull << 62};
     char text[LINE_MAX];
@@ -50,5 +63,5 @@ Test(world_status, the_longest_line_is_whole)
     for (int i = 0; i < AGES_TIERS; i++)
         hist_add(&ages[i], AGES_MAX);
     world_status_text(&now, none, all, 1, &ticks, text, sizeof(text));
-    cr_expect_str_eq(strrchr(text, ','), ",10230000");
+    cr_expect_str_eq(strrchr(text, ','), ",10230000 zones=4294967295 ghosts=4294967295 acts=1");
 }

@@ -150,7 +150,7 @@ static void frame_begin(struct telling *t)
         .zone = t->zone,
         .epoch = z->epoch,
         .seq = ++z->seq,
-        .tick = t->w->tick,
+        .tick = world_told_tick(t->w),
         .part = t->part,
     };
 

@@ -94,7 +94,8 @@ bool give_compose(struct world *w, struct gift *g, struct mono now, struct clust
     struct session *s;
     uint32_t slot;
 
-    *soul = (struct cluster_soul){.zone = g->zone, .epoch = g->epoch, .tick = w->tick - 1};
+    *soul =
+        (struct cluster_soul){.zone = g->zone, .epoch = g->epoch, .tick = world_told_tick(w) - 1};
     if (g->entity.gen != 0) {
         if (!entities_find(&w->entities, g->entity, &slot))
             return false;

@@ -39,6 +39,15 @@ static const char *forbidden(const struct world_admin *a, const struct http_orde
     return world_link_listening(a->view.link) ? NULL : "the world is ending";
 }
 
+/* The same for what the world itself has to do, which it does not while it stands still. */
+static const char *forbidden_now(const struct world_admin *a, const struct http_order *in,
+                                 int *status)
+{
+    const char *why = forbidden(a, in, status);
+
+    return why ? why : world_admin_still(a); /* of both 503 */
+}
+
 /* An act's beginning: may it, is it well formed, and who is meant (with ADMIN_ASK_WHO). Returns 0,
  * or the status of the refusal that was written. */
 struct act {
@@ -49,7 +58,8 @@ static int begin(struct world_admin *a, const struct http_order *in, unsigned ma
                  struct act *out, FILE *to)
 {
     int status;
-    const char *why = forbidden(a, in, &status);
+    const char *why =
+        (must & ADMIN_ASK_WHO) ? forbidden_now(a, in, &status) : forbidden(a, in, &status);
 
     if (why)
         return world_admin_refuse(a, in, status, why, to);
@@ -82,7 +92,7 @@ int admin_act_announce(void *arg, const struct http_order *in, FILE *to)
     struct notice_area area = {.reach = NOTICE_EVERYBODY, .scene = w->scenes.first};
     struct announce what;
     int status;
-    const char *why = forbidden(a, in, &status);
+    const char *why = forbidden_now(a, in, &status);
 
     if (why)
         return world_admin_refuse(a, in, status, why, to);

@@ -530,7 +530,13 @@ void cluster_nats_counts(const struct cluster_nats *c, struct cluster_nats_count
 
     if (c->bus)
         nats_bus_counts(c->bus, &bus);
-    *out = (struct cluster_nats_counts){.zones = c->world ? holdings_owned(&c->member.holdings) : 0,
+    *out = (struct cluster_nats_counts){.up = c->bus && nats_bus_up(c->bus),
+                                        .connects = bus.connects,
+                                        .generation_ms = c->generation >> GENERATION_LOW_BITS,
+                                        .worlds = c->member.holdings.living,
+                                        .given = c->member.holdings.moves,
+                                        .buried = c->member.lease.burials,
+                                        .zones = c->world ? holdings_owned(&c->member.holdings) : 0,
                                         .published = bus.published,
                                         .received = bus.received,
                                         .dropped_out = bus.dropped_out,

@@ -55,7 +55,13 @@ bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now);
 const char *cluster_nats_refused(const struct cluster_nats *c, const char **flag);
 
 struct cluster_nats_counts {
+    bool up;                          /* NATS is there */
+    uint64_t connects;                /* times that it came */
+    uint64_t generation_ms;           /* when it began, unix time; 0: there is none yet */
+    uint64_t worlds;                  /* that live, as far as is known */
     uint64_t zones;                   /* of this world now */
+    uint64_t given;                   /* zones that were given up for others */
+    uint64_t buried;                  /* worlds that this one found dead */
     uint64_t published, received;     /* messages */
     uint64_t dropped_out, dropped_in; /* messages that nobody took */
     uint64_t barred;                  /* messages not sent, or not taken, without a lease */

@@ -113,8 +113,35 @@ const char *cluster_part_trouble(const struct cluster_part *p)
 {
     if (!p->nats || !p->still)
         return NULL;
-    return p->acted ? "its lease is over, and NATS does not answer"
-                    : "it has not joined the cluster yet";
+    return p->acted ? "the world stands still: its lease is over, and NATS has not renewed it"
+                    : "the world has not joined the cluster yet";
+}
+
+void cluster_part_gauges(const struct cluster_part *p, struct edge_metrics *m)
+{
+    struct cluster_nats_counts c;
+
+    m->cluster_acts = !p->still;
+    if (!p->nats)
+        return;
+    cluster_nats_counts(p->nats, &c);
+    m->cluster_stills = p->stills;
+    m->cluster_voided = c.terms > 0 ? c.terms - 1 : 0; /* before the first nothing was held */
+    m->cluster_buried = c.buried;
+    m->cluster_worlds = c.worlds;
+    m->cluster_zones = c.zones;
+    m->cluster_given = c.given;
+    m->cluster_generation = c.generation_ms;
+    m->cluster_up = c.up;
+    m->cluster_connects = c.connects;
+    m->cluster_published = c.published;
+    m->cluster_received = c.received;
+    m->cluster_dropped_out = c.dropped_out;
+    m->cluster_dropped_in = c.dropped_in;
+    m->cluster_barred = c.barred;
+    m->cluster_keys_done = c.keys_done;
+    m->cluster_keys_lost = c.keys_lost;
+    m->cluster_keys_away = c.keys_away;
 }
 
 void cluster_part_quit(struct cluster_part *p, loop_fn *done, void *arg)

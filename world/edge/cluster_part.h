@@ -43,5 +43,7 @@ bool cluster_part_may_act(struct cluster_part *p);
 bool cluster_part_refused(const struct cluster_part *p, char *why, size_t why_cap);
 /* Why it does not act now, in a few words for operators; NULL: it does. */
 const char *cluster_part_trouble(const struct cluster_part *p);
+/* Bring the counters up to date. */
+void cluster_part_gauges(const struct cluster_part *p, struct edge_metrics *m);
 /* The end: the lease is given up. `done` is called once, now or later. */
 void cluster_part_quit(struct cluster_part *p, loop_fn *done, void *arg);

@@ -126,6 +126,8 @@ static int page_metrics(void *arg, FILE *to)
     world_link_gauges(v->link);
     if (v->storage)
         storage_gauges(v->storage, v->metrics);
+    if (v->cluster)
+        cluster_part_gauges(v->cluster, v->metrics);
     write_build(to);
     metrics_write(world_metrics_table, world_metrics_count, &v->world->metrics, to);
     metrics_write(edge_metrics_table, edge_metrics_count, v->metrics, to);
@@ -142,13 +144,25 @@ static int page_health(void *arg, FILE *to)
     return 200;
 }
 
+const char *world_admin_still(const struct world_admin *a)
+{
+    if (!a->view.cluster || cluster_part_may_act(a->view.cluster))
+        return NULL;
+    return cluster_part_trouble(a->view.cluster);
+}
+
 static int page_ready(void *arg, FILE *to)
 {
     const struct world_admin *a = arg;
+    const char *still = world_admin_still(a);
     char why[STORE_WHY_MAX];
 
     if (!world_link_listening(a->view.link)) {
         fputs("draining\n", to);
+        return 503;
+    }
+    if (still) {
+        fprintf(to, "%s\n", still);
         return 503;
     }
     if (a->view.storage && storage_trouble(a->view.storage, why)) {

@@ -1,7 +1,8 @@
 /* world/edge/world_admin.h: what operators see and may do, on a listener of their own.
  *   GET /metrics     Prometheus text
  *   GET /healthz     200 while the loop turns
- *   GET /readyz      200 while gateways may connect and places are saved, else 503
+ *   GET /readyz      200 while gateways may connect, the world may act and places are saved, else
+ * 503
  *   GET /map         a live map, a page made of /map/...; fed by /map/feed?scene=
  * (world/edge/watch)
  *
@@ -22,6 +23,7 @@
 
 #include "common/io/loop.h"
 #include "common/admin_token.h"
+#include "world/edge/cluster_part.h"
 #include "world/edge/edge_metrics.h"
 #include "world/edge/storage.h"
 #include "world/edge/watch.h"
@@ -35,9 +37,10 @@ struct world_admin_view {
     struct edge_metrics *metrics;
     const struct hist *tick_ns; /* tick and hand-over to the links */
     const struct admin_token *token;
-    struct storage *storage; /* NULL: nothing is kept */
-    struct watch_rules maps; /* live ones */
-    loop_fn *drain;          /* begin to end the world politely; NULL: it cannot be asked for */
+    struct storage *storage;      /* NULL: nothing is kept */
+    struct cluster_part *cluster; /* NULL: none */
+    struct watch_rules maps;      /* live ones */
+    loop_fn *drain; /* begin to end the world politely; NULL: it cannot be asked for */
     void *drain_arg;
 };
 

@@ -22,6 +22,9 @@ int world_admin_refuse(struct world_admin *a, const struct http_order *in, int s
                        const char *why, FILE *to);
 int world_admin_say_no(int status, const char *why, FILE *to);
 
+/* Why the world stands still, where it does, so that nothing can be done to it; else NULL. */
+const char *world_admin_still(const struct world_admin *a);
+
 /* Whom an operator means. `entity`: a slot, or EXPLAIN_NOBODY; `session`: gen 0: none. False:
  * there is nobody of that id or name. An NPC's name means the one with the lowest id. */
 struct world_admin_who {

@@ -4,13 +4,15 @@
 #include "world/edge/world_status.h"
 
 #include "common/log.h"
+#include "world/cluster/realm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define NS_PER_US 1000
-#define TEXT_AGES 192 /* bytes of one quantile of all tiers */
-#define TEXT_MAX  768
+#define NS_PER_US    1000
+#define TEXT_AGES    192 /* bytes of one quantile of all tiers */
+#define TEXT_CLUSTER 64
+#define TEXT_MAX     768
 
 static struct world_status_counts counts_now(struct world *w)
 {
@@ -47,19 +49,35 @@ void world_status_text(const struct world_status_now *now, struct world_status_c
                        struct world_status_counts after, int64_t over_ns,
                        const struct hist *tick_ns, char *out, size_t cap)
 {
-    char p50[TEXT_AGES], p99[TEXT_AGES];
+    char p50[TEXT_AGES], p99[TEXT_AGES], cluster[TEXT_CLUSTER] = "";
 
     ASSERT(over_ns > 0);
+    if (now->cluster)
+        snprintf(cluster, sizeof(cluster), " zones=%" PRIu32 " ghosts=%" PRIu32 " acts=%d",
+                 now->zones, now->ghosts, !now->still);
     ages_text(now, "age_p50_ms", 0.5, p50, sizeof(p50));
     ages_text(now, "age_p99_ms", 0.99, p99, sizeof(p99));
     snprintf(
         out, cap,
         "status players=%" PRIu32 " moves=%" PRIu64 " updates=%" PRIu64 " tick_p50_us=%" PRIu64
-        " tick_max_us=%" PRIu64 " known=%" PRIu64 " adds=%" PRIu64 " removes=%" PRIu64 " %s %s",
+        " tick_max_us=%" PRIu64 " known=%" PRIu64 " adds=%" PRIu64 " removes=%" PRIu64 " %s %s%s",
         now->players, a_second(before.moves, after.moves, over_ns),
         a_second(before.updates, after.updates, over_ns), hist_quantile(tick_ns, 0.5) / NS_PER_US,
         tick_ns->max / NS_PER_US, now->known, a_second(before.adds, after.adds, over_ns),
-        a_second(before.removes, after.removes, over_ns), p50, p99);
+        a_second(before.removes, after.removes, over_ns), p50, p99, cluster);
+}
+
+static void look_at_cluster(const struct world *w, struct world_status_now *out)
+{
+    const struct realm *r = w->cluster;
+
+    if (!r)
+        return;
+    out->cluster = true;
+    out->still = w->outbox.held;
+    out->ghosts = w->entities.ghost_count;
+    for (uint32_t i = 0; i < r->n_zones; i++)
+        out->zones += realm_owns(r, i);
 }
 
 static void on_due(void *arg)
@@ -69,10 +87,14 @@ static void on_due(void *arg)
     struct mono now = clock_mono();
     struct world_status_counts counts = counts_now(w);
     int64_t over_ns = clock_since(now, s->at);
-    struct world_status_now what = {w->sessions.inside, w->metrics.aoi_known, s->told_since,
-                                    world_tiers(w), w->config.tick_ns};
+    struct world_status_now what = {.players = w->sessions.inside,
+                                    .known = w->metrics.aoi_known,
+                                    .ages = s->told_since,
+                                    .n_tiers = world_tiers(w),
+                                    .tick_ns = w->config.tick_ns};
     char text[TEXT_MAX];
 
+    look_at_cluster(w, &what);
     for (uint32_t i = 0; i < what.n_tiers; i++) {
         hist_since(&w->ages.told[i], &s->told[i], &s->told_since[i]);
         s->told[i] = w->ages.told[i];

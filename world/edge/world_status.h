@@ -21,6 +21,9 @@ struct world_status_now {
     const struct hist *ages; /* [n_tiers] ticks, by tier */
     uint32_t n_tiers;
     int64_t tick_ns;
+    bool cluster; /* it is in one, and what follows says how */
+    bool still;
+    uint32_t zones, ghosts;
 };
 
 struct world_status {

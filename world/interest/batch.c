@@ -12,7 +12,7 @@ void batch_removes(struct world *w, const uint64_t *keys, uint32_t n)
 
         some = n - at < most ? n - at : most;
         body = outbox_room(&w->outbox, AOI_BODY_HEAD_MAX + (size_t)some * AOI_BODY_ID_MAX);
-        end = body + aoi_body_remove_head(body, w->tick, some);
+        end = body + aoi_body_remove_head(body, world_told_tick(w), some);
         for (uint32_t i = 0; i < some; i++)
             end += aoi_body_id(end, known_id(keys[at + i]));
         outbox_put(&w->outbox, (size_t)(end - body));
@@ -54,7 +54,7 @@ void batch_adds_hidden(struct world *w, const uint64_t *keys, uint32_t n, uint64
         some = n - at < most ? n - at : most;
         body = outbox_room(&w->outbox, AOI_BODY_HEAD_MAX + AOI_BODY_HIDDEN_MAX +
                                            (size_t)some * PROTO_ENTITY_BYTES_MAX);
-        end = body + aoi_body_add_head(body, w->tick, some, says);
+        end = body + aoi_body_add_head(body, world_told_tick(w), some, says);
         for (uint32_t i = 0; i < some; i++) {
             struct message_entity m = entity_message(&w->entities, known_slot(keys[at + i]));
 
@@ -87,6 +87,6 @@ void batch_records_end(struct batch_records *r)
 
     if (r->at == first)
         return;
-    aoi_move_head(r->body, r->w->tick, (size_t)(r->at - first), r->wide);
+    aoi_move_head(r->body, world_told_tick(r->w), (size_t)(r->at - first), r->wide);
     outbox_put(&r->w->outbox, (size_t)(r->at - r->body));
 }

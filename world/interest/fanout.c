@@ -297,7 +297,7 @@ static struct span body_of(struct world *w, const uint32_t *movers, uint32_t n, 
         (*told)++;
     }
     if (*told > 0)
-        aoi_move_head(body, w->tick, (size_t)(at - first), wide);
+        aoi_move_head(body, world_told_tick(w), (size_t)(at - first), wide);
     return span_of(body, (size_t)(at - body));
 }
 

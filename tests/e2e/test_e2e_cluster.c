@@ -1,0 +1,169 @@
+/* tests/e2e/test_e2e_cluster.c: worlds of a cluster as real processes, with a real NATS.
+ * Where the build has no nats.c, or the machine no nats-server, they say so. May touch:
+ * tests/nats_stand, tests/e2e/probe. On trouble: the test fails.
+ */
+#include "tests/e2e/probe.h"
+#include "tests/leak.h"
+#include "tests/nats_stand.h"
+#include "tests/pair.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(e2e_cluster, .fini = process_end_all, .timeout = 120);
+
+#ifdef AEGIS_PART_LIBNATS
+
+#define ZONES_METRIC "aegis_world_cluster_zones"
+#define ZONES        8 /* -zones 4x2 of the one scene */
+#define LEASE        "700ms"
+#define LEASE_MS     700
+
+struct cluster {
+    struct nats_stand nats;
+    char url[160]; /* with a password, which nobody may show */
+};
+
+/* False: there is no nats-server here. */
+static bool stand_up(struct cluster *c)
+{
+    if (!nats_stand_up(&c->nats, true))
+        return false;
+    snprintf(c->url, sizeof(c->url), "nats://aegis:hush-hush@%s", c->nats.addr);
+    return true;
+}
+
+static struct process *world(const struct cluster *c, const char *id, const char *flag,
+                             const char *value)
+{
+    return pair_world(PROCESS_ARGS(PROBE_ADMIN, "-cluster", c->url, "-world-id", id,
+                                   "-cluster-lease", LEASE, flag ? flag : "-log-level",
+                                   flag ? value : "info"));
+}
+
+static void await_zones(const struct process *p, uint64_t zones)
+{
+    struct mono deadline = process_deadline(4 * PROCESS_PATIENCE_MS);
+
+    while (probe_metric(p, ZONES_METRIC) != zones)
+        process_rest(deadline, "so many zones");
+}
+
+static void must_hide(const struct process *p)
+{
+    cr_expect_eq(process_logged(p, "hush-hush"), 0u, "a password is in the log");
+}
+
+/* It ended with status 1, and its last line is this refusal. */
+static void must_be_refused(struct process *p, const char *line)
+{
+    process_await_exit(p, 2 * PROCESS_PATIENCE_MS, 1);
+    struct span log = process_log(p);
+    const char *last = log.p ? memrchr(log.p, '\n', log.n - 1) : NULL;
+    cr_assert_not_null(last);
+    cr_expect_eq(strncmp(last + 1, line, strlen(line)), 0, "%s", last + 1);
+    cr_expect_eq(process_logged(p, "aegis: "), 1u);
+}
+
+Test(e2e_cluster, zones_are_spread_and_those_of_a_dead_world_go_to_who_lives)
+{
+    struct cluster c;
+
+    if (!stand_up(&c))
+        return;
+    struct process *a = world(&c, "a", NULL, NULL);
+    await_zones(a, ZONES);
+    struct process *b = world(&c, "b", NULL, NULL);
+    await_zones(b, ZONES / 2);
+    await_zones(a, ZONES / 2);
+    cr_expect_eq(probe_metric(a, "aegis_world_cluster_worlds"), 2u);
+    cr_expect_eq(probe_metric(a, "aegis_world_cluster_zones_given_total"), ZONES / 2);
+    process_kill(b);
+    await_zones(a, ZONES);
+    cr_expect_eq(probe_metric(a, "aegis_world_cluster_buried_total"), 1u);
+    process_restart(b); /* the same id, a new life */
+    await_zones(b, ZONES / 2);
+    process_signal(b, SIGTERM);
+    process_await_exit(b, PROCESS_PATIENCE_MS, 0);
+    await_zones(a, ZONES);
+    cr_expect_eq(probe_metric(a, "aegis_world_cluster_buried_total"), 1u, "it said goodbye");
+    must_hide(a);
+    must_hide(b);
+    pair_end_one(a);
+    nats_stand_down(&c.nats);
+    TEST_NO_LEAKS();
+}
+
+Test(e2e_cluster, who_has_an_id_that_lives_or_other_rules_is_refused_in_one_line_and_harms_nobody)
+{
+    struct cluster c;
+
+    if (!stand_up(&c))
+        return;
+    struct process *a = world(&c, "a", NULL, NULL);
+    await_zones(a, ZONES);
+    must_be_refused(world(&c, "a", NULL, NULL), "aegis: -world-id: another world of the id \"a\"");
+    must_be_refused(world(&c, "b", "-zones", "2x2"),
+                    "aegis: -cluster: the cluster has \"zones=4x2");
+    must_be_refused(world(&c, "b", "-max-speed", "7"), "aegis: -cluster: the cluster has \"zones");
+    cr_expect_eq(probe_metric(a, ZONES_METRIC), ZONES);
+    cr_expect_eq(probe_metric(a, "aegis_world_cluster_voided_total"), 0u);
+    must_hide(a);
+    pair_end_one(a);
+    nats_stand_down(&c.nats);
+    TEST_NO_LEAKS();
+}
+
+Test(e2e_cluster, without_nats_a_world_stands_still_says_so_and_goes_on_where_it_was)
+{
+    struct cluster c;
+
+    if (!stand_up(&c))
+        return;
+    struct process *a = world(&c, "a", NULL, NULL);
+    await_zones(a, ZONES);
+    cr_expect(strstr(probe_get(a, "/readyz"), " 200 "));
+    process_signal(c.nats.server, SIGSTOP);
+    probe_await_most(a, "aegis_world_cluster_acts", 0, 4 * PROCESS_PATIENCE_MS);
+    cr_expect(strstr(probe_get(a, "/readyz"), "its lease is over"));
+    uint64_t ticks = probe_metric(a, "aegis_world_ticks_total");
+    struct mono until = process_deadline(2 * LEASE_MS);
+    while (clock_since(clock_mono(), until) < 0)
+        process_rest(process_deadline(PROCESS_PATIENCE_MS), "time");
+    cr_expect_eq(probe_metric(a, "aegis_world_ticks_total"), ticks);
+    cr_expect_eq(probe_metric(a, ZONES_METRIC), ZONES, "they are still its own");
+    process_signal(c.nats.server, SIGCONT);
+    probe_await_least(a, "aegis_world_cluster_acts", 1, 4 * PROCESS_PATIENCE_MS);
+    probe_await_least(a, "aegis_world_ticks_total", ticks + 3, PROCESS_PATIENCE_MS);
+    cr_expect_eq(probe_metric(a, "aegis_world_cluster_stills_total"), 1u);
+    cr_expect_eq(probe_metric(a, "aegis_world_cluster_voided_total"), 0u);
+    cr_expect_lt(probe_metric(a, "aegis_world_ticks_skipped_total"), 5u, "time is not made up for");
+    pair_end_one(a);
+    nats_stand_down(&c.nats);
+    TEST_NO_LEAKS();
+}
+
+Test(e2e_cluster, a_world_that_slept_past_its_lease_finds_its_zones_gone_and_begins_anew)
+{
+    struct cluster c;
+
+    if (!stand_up(&c))
+        return;
+    struct process *a = world(&c, "a", NULL, NULL), *b = world(&c, "b", NULL, NULL);
+    await_zones(a, ZONES / 2);
+    await_zones(b, ZONES / 2);
+    process_signal(b, SIGSTOP);
+    await_zones(a, ZONES);
+    process_signal(b, SIGCONT);
+    await_zones(b, ZONES / 2); /* given back to it, one by one */
+    await_zones(a, ZONES / 2);
+    cr_expect_eq(probe_metric(b, "aegis_world_cluster_voided_total"), 1u);
+    pair_end_one(b);
+    pair_end_one(a);
+    nats_stand_down(&c.nats);
+    TEST_NO_LEAKS();
+}
+
+#endif
