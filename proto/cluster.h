@@ -21,16 +21,19 @@
  *   late end    [9, world, entity, count, number, cut]
  *   late taken  [10, world, entity, count, number]
  *   ended       [11, entity]                             whose id it was may let it rest
+ *   seek        [12, world, name, number, want, key]     to who holds the name
+ *   found       [13, world, name, number, verdict, entity, inside]
  *
  *   soul  zone from, epoch, zone to, epoch, tick, bits, kind, name, x, y, dir, speed, credit,
- *         walk's x, y, speed, key, told
+ *         walk's x, y, speed, key, told, token
  *
  * `world` is who says it, so that it can be answered. `count` is how often the entity was handed
- * over, this time included; it tells an old message from a new one. A border frame holds the
- * changes of a tick (`part` 0), or everybody: part 1, 2, ... of a whole, and whoever is in none of
- * them is gone. `more` is set where the tick or the whole goes on in the next frame. `told` is what
- * the entity's client knows, as records of CLUSTER_TOLD bytes, ascending by id, whole numbers in
- * little-endian order:
+ * over, this time included; it tells an old message from a new one. `token` is the revision of the
+ * name's key as the giver holds it; who takes the entity takes the name from there. A border frame
+ * holds the changes of a tick (`part` 0), or everybody: part 1, 2, ... of a whole, and whoever is
+ * in none of them is gone. `more` is set where the tick or the whole goes on in the next frame.
+ * `told` is what the entity's client knows, as records of CLUSTER_TOLD bytes, ascending by id,
+ * whole numbers in little-endian order:
  *
  *   [ id u32 ][ x i32 quanta ][ y i32 quanta ][ dir u8 ][ speed u8 ]
  */
@@ -52,7 +55,24 @@ enum cluster_kind {
     CLUSTER_LATE,
     CLUSTER_LATE_END,
     CLUSTER_LATE_TAKEN,
-    CLUSTER_ENDED
+    CLUSTER_ENDED,
+    CLUSTER_SEEK,
+    CLUSTER_FOUND,
+    CLUSTER_KINDS
+};
+
+/* What for a name is sought, whose key another world holds. */
+enum cluster_want {
+    CLUSTER_LOGIN, /* who waits without a connection may be ended */
+    CLUSTER_OWNER, /* a token was shown: whoever has it is to be ended */
+    CLUSTER_RESUME /* the session of this key */
+};
+
+/* Where the name is being given up there is no answer: it is soon to be had. */
+enum cluster_verdict {
+    CLUSTER_IN_USE,  /* by somebody who stays */
+    CLUSTER_NOT_KEY, /* its key is another */
+    CLUSTER_GOES_ON  /* the session waits there for who has the key */
 };
 
 #define CLUSTER_MESSAGE_MAX 524288 /* bytes of a message */
@@ -99,6 +119,7 @@ struct cluster_soul {
     double walk_x, walk_y, walk_speed;
     struct span key;  /* CLUSTER_KEY bytes, or none */
     struct span told; /* records */
+    uint64_t token;   /* of the name's key; 0: none yet */
 };
 
 struct cluster_message {
@@ -114,11 +135,17 @@ struct cluster_message {
     uint32_t n_events;  /* border */
     struct span events; /* border: take with cluster_event_take */
     bool final; /* refuse: of a switch, that it never was taken under this count, nor will be */
-    uint32_t reason;          /* refuse: a PE_* */
-    uint32_t number;          /* late: from 1; late end: the last; late taken: all up to it */
-    bool cut;                 /* late end: there were more, which are lost */
-    struct span body;         /* late: 1 to PROTO_BATCH_MAX bytes */
-    struct cluster_soul soul; /* prepare, switch */
+    uint32_t reason;  /* refuse: a PE_* */
+    uint32_t number;  /* late: from 1; late end: the last; late taken: all up to it; seek, found: of
+                       * the question */
+    bool cut;         /* late end: there were more, which are lost */
+    struct span body; /* late: 1 to PROTO_BATCH_MAX bytes */
+    struct cluster_soul soul;     /* prepare, switch */
+    struct span name;             /* seek, found: 1 to PROTO_NAME_MAX bytes */
+    enum cluster_want want;       /* seek */
+    struct span key;              /* seek: CLUSTER_KEY bytes, or none */
+    enum cluster_verdict verdict; /* found */
+    bool inside; /* found, goes on: the entity of `id` stands there; else it may enter */
 };
 
 /* Spans lie in the message; events are sound. 0 or E_BAD. */

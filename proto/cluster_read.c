@@ -155,6 +155,8 @@ static int read_soul(struct span *rest, struct cluster_soul *s)
         err = E_BAD;
     if (err == 0)
         err = take_bin(rest, (uint64_t)CLUSTER_TOLD * CLUSTER_TOLD_MAX, &s->told);
+    if (err == 0)
+        err = walk_uint(rest, UINT64_MAX, &s->token);
     return err == 0 ? check_told(s->told) : err;
 }
 
@@ -184,6 +186,31 @@ static int read_tail(struct span *rest, struct cluster_message *m)
     }
 }
 
+/* What is said of a name. */
+static int read_name(struct span *rest, struct cluster_message *m)
+{
+    uint64_t v;
+    int err = take_word(rest, LINK_WORLD_MAX, &m->world);
+    if (err == 0)
+        err = take_word(rest, PROTO_NAME_MAX, &m->name);
+    if (err == 0)
+        err = take_u32(rest, &m->number);
+    if (err == 0)
+        err = walk_uint(rest, m->kind == CLUSTER_SEEK ? CLUSTER_RESUME : CLUSTER_GOES_ON, &v);
+    if (err != 0)
+        return err;
+    if (m->kind == CLUSTER_SEEK) {
+        m->want = (enum cluster_want)v;
+        err = take_bin(rest, CLUSTER_KEY, &m->key);
+        return err == 0 && m->key.n != (m->want == CLUSTER_RESUME ? CLUSTER_KEY : 0) ? E_BAD : err;
+    }
+    m->verdict = (enum cluster_verdict)v;
+    err = take_u32(rest, &m->id);
+    if (err == 0)
+        err = take_bool(rest, &m->inside);
+    return err == 0 && (m->id != 0) != (m->verdict == CLUSTER_GOES_ON) ? E_BAD : err;
+}
+
 static int read_rest(struct span *rest, struct cluster_message *m)
 {
     int err;
@@ -197,6 +224,9 @@ static int read_rest(struct span *rest, struct cluster_message *m)
     case CLUSTER_ASK:
         err = take_word(rest, LINK_WORLD_MAX, &m->world);
         return err == 0 ? take_u32(rest, &m->zone) : err;
+    case CLUSTER_SEEK:
+    case CLUSTER_FOUND:
+        return read_name(rest, m);
     default:
         err = take_word(rest, LINK_WORLD_MAX, &m->world);
         if (err == 0)
@@ -209,12 +239,12 @@ static int read_rest(struct span *rest, struct cluster_message *m)
 
 int cluster_read(struct span message, struct cluster_message *out)
 {
-    static const uint8_t elements[] = {8, 3, 3, 22, 4, 6, 22, 4, 6, 6, 5, 2};
+    static const uint8_t elements[] = {8, 3, 3, 23, 4, 6, 23, 4, 6, 6, 5, 2, 6, 7};
     struct span rest = message;
     uint64_t n, kind;
     int err = message.n <= CLUSTER_MESSAGE_MAX ? take_array(&rest, &n) : E_BAD;
     if (err == 0)
-        err = walk_uint(&rest, CLUSTER_ENDED, &kind);
+        err = walk_uint(&rest, CLUSTER_KINDS - 1, &kind);
     if (err != 0 || n != elements[kind])
         return E_BAD;
     *out = (struct cluster_message){.kind = (enum cluster_kind)kind};

@@ -116,6 +116,7 @@ static void put_soul(msgpack_packer *pk, const struct cluster_soul *s)
     put_reals(pk, reals, ARRAY_LEN(reals));
     put_bin(pk, s->key);
     put_bin(pk, s->told);
+    msgpack_pack_uint64(pk, s->token);
 }
 
 static void put_about(msgpack_packer *pk, const struct cluster_message *m, size_t elements)
@@ -125,6 +126,15 @@ static void put_about(msgpack_packer *pk, const struct cluster_message *m, size_
     put_text(pk, m->world);
     msgpack_pack_uint32(pk, m->id);
     msgpack_pack_uint32(pk, m->count);
+}
+
+static void put_name(msgpack_packer *pk, const struct cluster_message *m, size_t elements)
+{
+    msgpack_pack_array(pk, elements);
+    msgpack_pack_uint8(pk, (uint8_t)m->kind);
+    put_text(pk, m->world);
+    put_text(pk, m->name);
+    msgpack_pack_uint32(pk, m->number);
 }
 
 void cluster_write(struct span_writer *w, const struct cluster_message *m)
@@ -155,7 +165,7 @@ void cluster_write(struct span_writer *w, const struct cluster_message *m)
         return;
     case CLUSTER_PREPARE:
     case CLUSTER_SWITCH:
-        put_about(&pk, m, 22);
+        put_about(&pk, m, 23);
         put_soul(&pk, &m->soul);
         return;
     case CLUSTER_ACCEPT:
@@ -180,6 +190,19 @@ void cluster_write(struct span_writer *w, const struct cluster_message *m)
         put_about(&pk, m, 6);
         msgpack_pack_uint32(&pk, m->number);
         put_bool(&pk, m->cut);
+        return;
+    case CLUSTER_SEEK:
+        put_name(&pk, m, 6);
+        msgpack_pack_uint8(&pk, (uint8_t)m->want);
+        put_bin(&pk, m->key);
+        return;
+    case CLUSTER_FOUND:
+        put_name(&pk, m, 7);
+        msgpack_pack_uint8(&pk, (uint8_t)m->verdict);
+        msgpack_pack_uint32(&pk, m->id);
+        put_bool(&pk, m->inside);
+        return;
+    case CLUSTER_KINDS:
         return;
     }
 }

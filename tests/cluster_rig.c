@@ -112,7 +112,16 @@ static void carry_publish(void *arg, uint32_t zone, struct span message)
     carry_tell(arg, message);
 }
 
-static const struct cluster_door_ops CARRIER = {carry_send, carry_publish, carry_tell};
+/* With the names of tests/cluster_rig_names. */
+static const struct cluster_door_ops *carrier(void)
+{
+    static struct cluster_door_ops ops;
+    ops = CRIG_NAME_OPS;
+    ops.send = carry_send;
+    ops.publish = carry_publish;
+    ops.tell = carry_tell;
+    return &ops;
+}
 
 /* --- the gateway -------------------------------------------------------------------------------
  */
@@ -148,8 +157,11 @@ static void frame_up(struct crig *r, uint32_t world, const struct span_writer *w
 
 static void learn(struct crig *r, struct crig_client *c, const struct message *m)
 {
-    if (m->cmd == CMD_LOGIN_RESP)
+    if (m->cmd == CMD_LOGIN_RESP) {
         c->id = m->login_resp.id;
+        c->resumed = m->login_resp.resumed;
+        memcpy(c->resume, m->login_resp.resume.p, m->login_resp.resume.n);
+    }
     if (m->cmd == CMD_ENTER_RESP) {
         c->id = m->enter_resp.id;
         c->x = m->enter_resp.x;
@@ -307,6 +319,7 @@ void crig_deliver(struct crig *r)
             free((void *)p.bytes.p);
             any = true;
         }
+        any |= crig_names_deliver(r);
     }
 }
 
@@ -365,7 +378,7 @@ static void world_begin(struct crig *r, uint32_t i, const struct world_config *c
         .drain = drain,
         .secret = secret,
         .arg = w,
-        .cluster = {&CARRIER, w, span_text(w->id), r->nx, r->ny, margin},
+        .cluster = {carrier(), w, span_text(w->id), r->nx, r->ny, margin},
     };
     if (world_create(&c, &ops, &w->world, why, sizeof why) != 0)
         rig_fail("world_create: %s", why);
@@ -397,6 +410,7 @@ struct crig *crig_create(const struct world_config *c, uint32_t nx, uint32_t ny,
     }
     for (uint32_t i = 0; i < r->n_worlds; i++)
         crig_zone(r, i, i, i + 1);
+    crig_names_init(r);
     return r;
 }
 
@@ -411,6 +425,7 @@ void crig_zone(struct crig *r, uint32_t zone, uint32_t world, uint64_t epoch)
 
 void crig_destroy(struct crig *r)
 {
+    crig_names_fini(r);
     for (uint32_t i = 0; i < r->n_worlds; i++) {
         world_destroy(r->worlds[i].world);
         queue_fini(&r->worlds[i].up);
@@ -474,6 +489,11 @@ void crig_say(struct crig *r, uint32_t client, const char *text)
 
 uint32_t crig_login(struct crig *r, uint32_t world, const char *name)
 {
+    return crig_login_by(r, world, name, NULL);
+}
+
+uint32_t crig_login_by(struct crig *r, uint32_t world, const char *name, const char *key)
+{
     uint8_t bytes[256];
     struct span_writer w = span_writer_of(bytes, sizeof bytes);
     uint32_t at = r->n_clients++;
@@ -487,6 +507,8 @@ uint32_t crig_login(struct crig *r, uint32_t world, const char *name)
     struct message m = {.cmd = CMD_LOGIN_REQ};
     m.login_req.name = span_text(name);
     m.login_req.version = PROTO_VERSION;
+    if (key)
+        m.login_req.resume = span_text(key);
     crig_send(r, at, &m);
     return at;
 }

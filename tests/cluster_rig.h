@@ -13,7 +13,10 @@
 
 #include "common/rng.h"
 #include "proto/link.h"
+#include "tests/cluster_rig_names.h"
 #include "tests/rig_view.h"
+#include "world/cluster/realm.h"
+#include "world/cluster/registry.h"
 #include "world/world.h"
 
 #define CRIG_WORLDS_MAX  4
@@ -60,6 +63,8 @@ struct crig_client {
     uint8_t note[LINK_NOTE_MAX];
     uint32_t note_bytes;
     char name[16];
+    char resume[2 * SESSION_KEY_BYTES + 1]; /* of LoginResp */
+    bool resumed;
     struct rig_view view;
 };
 
@@ -78,6 +83,7 @@ struct crig {
     struct mono now;
     uint64_t step; /* deliveries are counted by it; some to a tick */
     struct crig_queue carrier;
+    struct crig_names names;
     struct crig_weather weather;
     bool cut[CRIG_WORLDS_MAX]; /* nothing reaches it, or leaves it, but by its link */
     struct rng rng;
@@ -107,6 +113,8 @@ void crig_zone(struct crig *r, uint32_t zone, uint32_t world, uint64_t epoch);
 
 /* A client of this world; it is logged in. */
 uint32_t crig_login(struct crig *r, uint32_t world, const char *name);
+/* The same by a key, NULL: none; nothing is delivered yet. */
+uint32_t crig_login_by(struct crig *r, uint32_t world, const char *name, const char *key);
 /* ... and inside, at its spawn. */
 uint32_t crig_join(struct crig *r, uint32_t world, const char *name);
 /* ... and has come to this place, in steps that are legal. */

@@ -5,6 +5,7 @@
  *
  *   tick, handlers ─► send, publish, tell ─► … ─► courier_message of another world
  *   leases of zones ─► courier_zone
+ *   name_claim, _take, … ─► keys of the cluster ─► courier_name
  *
  * May touch: common. On trouble: a message that cannot be sent now is dropped by who carries it.
  */
@@ -20,7 +21,22 @@ struct cluster_door_ops {
     void (*publish)(void *arg, uint32_t zone, struct span message);
     /* To all other worlds. */
     void (*tell)(void *arg, struct span message);
+
+    /* Names, by their places in world/cluster/registry. Each but forget is answered by
+     * courier_name, later; where all that this world holds becomes void it is not answered at all.
+     */
+    void (*name_claim)(void *arg, uint32_t place, struct span name);
+    /* From the world that held it under this token. */
+    void (*name_take)(void *arg, uint32_t place, struct span name, uint64_t token);
+    /* It was offered to another, and shall stay ours. */
+    void (*name_take_back)(void *arg, uint32_t place);
+    void (*name_release)(void *arg, uint32_t place);
+    /* It is another's now. */
+    void (*name_forget)(void *arg, uint32_t place);
 };
+
+/* How many places there are, for so many sessions. */
+#define CLUSTER_DOOR_NAMES(sessions) ((sessions) + 4096)
 
 /* What the core is given. `ops` NULL: it is alone, and nothing of all this runs. */
 struct cluster_door {

@@ -7,6 +7,7 @@
 #include "world/command/receive.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
+#include "world/command/naming.h"
 #include "world/command/npcs.h"
 #include "world/command/teleport.h"
 #include "world/command/walks.h"
@@ -90,6 +91,7 @@ void tick_run(struct world *w, struct mono now)
     keep_run(w, now);
     if (w->cluster) {
         border_tick(w);
+        naming_tick(w, now);
         receive_tick(w, now);
     }
     walks_tick(w, now);

@@ -135,7 +135,8 @@ Test(cluster, a_soul_is_read_field_by_field)
                  .walk_y = 6,
                  .walk_speed = 7,
                  .key = span_of(key, sizeof key),
-                 .told = span_of(told, sizeof told)},
+                 .told = span_of(told, sizeof told),
+                 .token = 1ULL << 40},
     };
     struct cluster_message n;
     struct span_writer w = span_writer_of(out, sizeof out);
@@ -150,6 +151,7 @@ Test(cluster, a_soul_is_read_field_by_field)
     cr_assert(n.soul.x == 1 && n.soul.y == 2 && n.soul.dir == 3 && n.soul.speed == 4);
     cr_assert(n.soul.credit == 0.25 && n.soul.walk_x == 5 && n.soul.walk_y == 6);
     cr_assert(n.soul.walk_speed == 7 && span_equal(n.soul.key, m.soul.key));
+    cr_assert(n.soul.token == 1ULL << 40);
     c = cluster_told_get(n.soul.told.p + CLUSTER_TOLD);
     cr_assert(c.id == 8 && c.qx == INT32_MIN && c.qy == 0 && c.dir == 0 && c.speed == 255);
     c = cluster_told_get(n.soul.told.p);

@@ -46,7 +46,8 @@ int handover_gift_new(struct handover *h, uint32_t id, uint32_t count, struct mo
     if (err != 0)
         return err;
     *out = &h->gifts[slot];
-    **out = (struct gift){.id = id, .count = count, .since = now, .said = now, .late = 1};
+    **out = (struct gift){
+        .id = id, .count = count, .since = now, .said = now, .late = 1, .name_at = REALM_NONE};
     return 0;
 }
 
@@ -59,7 +60,7 @@ int handover_guest_new(struct handover *h, uint32_t id, uint32_t count, struct m
     if (err != 0)
         return err;
     *out = &h->guests[slot];
-    **out = (struct guest){.id = id, .count = count, .since = now};
+    **out = (struct guest){.id = id, .count = count, .since = now, .name_at = REALM_NONE};
     return 0;
 }
 
@@ -232,8 +233,7 @@ int handover_told_know(struct world *w, uint32_t index, uint32_t viewer)
 /* --- messages ----------------------------------------------------------------------------------
  */
 
-void handover_say(struct world *w, uint32_t world, uint32_t id, uint32_t count,
-                  struct cluster_message *m)
+static void say(struct world *w, struct span to, struct cluster_message *m)
 {
     const struct cluster_door *door = &w->cluster->door;
     size_t mark = w->scratch.used, room = 1024 + m->body.n + m->soul.told.n;
@@ -242,10 +242,21 @@ void handover_say(struct world *w, uint32_t world, uint32_t id, uint32_t count,
 
     ASSERT(bytes);
     m->world = door->world;
-    m->id = id;
-    m->count = count;
     cluster_write(&out, m);
     ASSERT(!out.full);
-    door->ops->send(door->arg, realm_world_id(w->cluster, world), span_written(&out));
+    door->ops->send(door->arg, to, span_written(&out));
     arena_rewind(&w->scratch, mark);
+}
+
+void handover_say(struct world *w, uint32_t world, uint32_t id, uint32_t count,
+                  struct cluster_message *m)
+{
+    m->id = id;
+    m->count = count;
+    say(w, realm_world_id(w->cluster, world), m);
+}
+
+void handover_tell_of_name(struct world *w, struct span world, struct cluster_message *m)
+{
+    say(w, world, m);
 }

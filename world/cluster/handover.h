@@ -6,16 +6,16 @@
  *        giver (world/command/give)                    host (world/command/receive)
  *   ASKED  prepare ───────────────────────────────────►  guest ASKED
  *   READY          ◄─────────────────────────── accept
- *   GIVEN  switch  ───────────────────────────────────►  guest HERE: it is the host's
- *          (ours is a ghost now; requests are kept)
+ *   GIVEN  switch  ───────────────────────────────────►  guest TAKES: it asks for the name's key
+ *          (ours is a ghost now; requests are kept)      guest HERE: it has it, and is the owner
  *   TAKEN          ◄────────────────────────── confirm
  *          redirect to the gateway; late, late, late end ─►  before the client's own
  *
- * Before `switch` the giver is the owner, from its coming on the host; between the two it stands
- * still. The giver takes it back where the host refuses it, or has lost the zone before it said
- * `confirm`. This file holds the two lists, and what they keep: what a client was told, and in two
- * chains of the backlog what it asked.
- * Pure. May touch: common, proto, world. On trouble: full lists are E_FULL.
+ * Before `switch` the giver is the owner, from the name's key on the host; between the two it
+ * stands still. Where the host refuses, has lost the zone, or says nothing for long, the giver asks
+ * for the key again (BACK), so that the key decides between the two. This file holds the two lists,
+ * and what they keep: what a client was told, and in two chains of the backlog what it asked. Pure.
+ * May touch: common, proto, world. On trouble: full lists are E_FULL.
  */
 #pragma once
 
@@ -27,11 +27,11 @@
 #define HANDOVER_PAIRS  (1u << 20) /* words of what clients were told */
 
 #define HANDOVER_SAY_NS    (200 * CLOCK_NS_PER_MS) /* from one saying to the next, unanswered */
-#define HANDOVER_WAIT_NS   (3 * CLOCK_NS_PER_S)    /* for an accept, an attach, a late end */
+#define HANDOVER_WAIT_NS   (3 * CLOCK_NS_PER_S)    /* for an accept, a confirm, an attach, an end */
 #define HANDOVER_REFUSE_NS CLOCK_NS_PER_S          /* from a refusal to the next try */
 #define HANDOVER_TAKEN_NS  (10 * CLOCK_NS_PER_S)   /* for the last of what was late to be taken */
 
-enum gift_state { GIFT_ASKED, GIFT_READY, GIFT_REFUSED, GIFT_GIVEN, GIFT_TAKEN };
+enum gift_state { GIFT_ASKED, GIFT_READY, GIFT_REFUSED, GIFT_GIVEN, GIFT_BACK, GIFT_TAKEN };
 
 struct gift {
     enum gift_state state;
@@ -47,6 +47,7 @@ struct gift {
     double x, y;
     struct mono since, said; /* of the state; of the last message */
     /* From GIVEN on. */
+    uint32_t name_at;         /* place of its name in the registry; REALM_NONE: not ours any more */
     struct cluster_soul soul; /* its spans lie below; `told` is made when it is sent */
     char name[PROTO_NAME_MAX];
     uint8_t key[CLUSTER_KEY];
@@ -55,14 +56,15 @@ struct gift {
     bool cut;      /* something asked was lost */
 };
 
-enum guest_state { GUEST_ASKED, GUEST_HERE };
+enum guest_state { GUEST_ASKED, GUEST_TAKES, GUEST_HERE };
 
 struct guest {
     enum guest_state state;
     uint32_t id, count;
     uint32_t world; /* from whom */
     struct mono since;
-    /* From HERE on. */
+    /* From TAKES on. */
+    uint32_t name_at;         /* place of its name; REALM_NONE: a session has it */
     struct cluster_soul soul; /* its spans lie below; no `told` */
     char name[PROTO_NAME_MAX];
     uint8_t key[CLUSTER_KEY];
@@ -124,6 +126,8 @@ int handover_told_take(struct handover *h, uint32_t index, struct span records) 
 /* One that is blind becomes a viewer that knows what is kept. E_FULL: nothing changed. */
 int handover_told_know(struct world *w, uint32_t index, uint32_t viewer) MUST_CHECK;
 
+/* Say something of a name to a world: seek, found. */
+void handover_tell_of_name(struct world *w, struct span world, struct cluster_message *m);
 /* Say something of an entity to a world. `m` has kind, and what stands behind the count. */
 void handover_say(struct world *w, uint32_t world, uint32_t id, uint32_t count,
                   struct cluster_message *m);

@@ -52,7 +52,7 @@ bool names_next(struct names *n, uint32_t *at)
 void names_lose(struct names *n, uint64_t generation)
 {
     n->generation = generation;
-    for (uint32_t i = 0; i < n->cap; i++) {
+    for (uint32_t i = 0; i < n->fresh; i++) {
         struct name *m = &n->names[i];
 
         m->cell.turn = 0;
@@ -68,6 +68,8 @@ static struct name *begin(struct names *n, uint32_t at, enum name_state state)
     struct name *m = &n->names[at];
 
     ASSERT(at < n->cap);
+    if (at >= n->fresh)
+        n->fresh = at + 1;
     m->state = state;
     m->cell.turn = 0;
     m->cell.again = (struct mono){0};

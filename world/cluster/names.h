@@ -40,6 +40,7 @@ struct name {
 struct names {
     struct name *names; /* [cap], owned; by the caller's numbers */
     uint32_t cap;
+    uint32_t fresh; /* places from here on were never used */
     uint32_t *work; /* [cap] those that have something to ask */
     uint32_t n_work;
     uint32_t *news; /* [cap] ring of those whose state changed */

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "world/cluster/border.h"
 #include "world/cluster/handover.h"
+#include "world/cluster/registry.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -36,17 +37,18 @@ static int take_memory(struct realm *r, uint32_t cap)
     r->told = calloc(cap, sizeof(*r->told));
     r->pending = calloc(cap, sizeof(*r->pending));
     r->mark = calloc(cap, sizeof(*r->mark));
+    r->name = calloc(cap, sizeof(*r->name));
     r->gave = calloc(cap, sizeof(*r->gave));
     r->gave_at = calloc(cap, sizeof(*r->gave_at));
     r->came_at = calloc(cap, sizeof(*r->came_at));
     r->past = calloc(REALM_PAST, sizeof(*r->past));
-    if (!r->zones || !r->count || !r->home || !r->told || !r->pending || !r->mark || !r->gave ||
-        !r->gave_at || !r->came_at || !r->past)
+    if (!r->zones || !r->count || !r->home || !r->told || !r->pending || !r->mark || !r->name ||
+        !r->gave || !r->gave_at || !r->came_at || !r->past)
         return E_NOMEM;
     for (uint32_t i = 0; i < r->n_zones; i++)
         r->zones[i].owner = REALM_NOBODY;
     for (uint32_t i = 0; i < cap; i++)
-        r->home[i] = r->told[i] = r->gave[i] = REALM_NONE;
+        r->home[i] = r->told[i] = r->gave[i] = r->name[i] = REALM_NONE;
     return 0;
 }
 
@@ -81,6 +83,9 @@ int realm_create(struct world *w, const struct cluster_door *door, char *why, si
         err = border_create(&r->border);
     if (err == 0)
         err = handover_create(w->sessions.slots.cap, &r->handover);
+    if (err == 0)
+        err = registry_create(CLUSTER_DOOR_NAMES(w->sessions.slots.cap), w->sessions.slots.cap,
+                              rng_next(&w->rng), &r->registry);
     w->sight.holds++; /* with worlds beside it, sight is not certain to be symmetric */
     return err;
 }
@@ -89,6 +94,7 @@ void realm_destroy(struct realm *r)
 {
     if (!r)
         return;
+    registry_destroy(r->registry);
     handover_destroy(r->handover);
     border_destroy(r->border);
     free(r->past);
@@ -96,6 +102,7 @@ void realm_destroy(struct realm *r)
     free(r->gave_at);
     free(r->gave);
     free(r->mark);
+    free(r->name);
     free(r->pending);
     free(r->told);
     free(r->home);

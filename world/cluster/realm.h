@@ -51,6 +51,7 @@ struct realm_past {
 
 struct border;
 struct handover;
+struct registry;
 
 struct realm {
     struct cluster_door door;
@@ -73,12 +74,15 @@ struct realm {
         *came_at; /* ours: the tick in which another world handed it over; 0: it was born here */
     uint32_t *pending; /* ghost: tick since which its zone is awaited to tell of it; 0: it did */
     uint32_t *mark;    /* ghost: the last whole that told of it */
+    uint32_t *name;    /* ours: place of its name in the registry; REALM_NONE: it needs none */
     uint32_t mark_now;
     uint32_t n_pending; /* ghosts that are; an upper bound */
 
     struct realm_past *past; /* [REALM_PAST] by id */
+    bool keyless;            /* keys cannot be asked for at present: no hand-over begins */
     struct border *border;
     struct handover *handover;
+    struct registry *registry;
 };
 
 /* For a world whose other rooms stand. 0, E_NOMEM, or E_RANGE. */
@@ -86,9 +90,10 @@ int realm_create(struct world *w, const struct cluster_door *door, char *why,
                  size_t why_cap) MUST_CHECK;
 void realm_destroy(struct realm *r); /* NULL is fine */
 
-/* An entity of ours came in. */
-static inline void realm_born(struct realm *r, uint32_t slot)
+/* An entity of ours came in, whose name has this place. */
+static inline void realm_born(struct realm *r, uint32_t slot, uint32_t name)
 {
+    r->name[slot] = name;
     r->count[slot] = r->pending[slot] = r->came_at[slot] = 0;
     r->home[slot] = r->told[slot] = r->gave[slot] = REALM_NONE;
 }

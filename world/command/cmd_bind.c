@@ -11,11 +11,16 @@
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
 
-void cmd_bind_note(struct world *w, const struct session *s)
+void cmd_bind_note_as(struct world *w, const struct session *s, bool inside)
 {
     uint8_t note[RESUME_NOTE_MAX];
 
-    outbox_note(&w->outbox, s->link, s->sid, span_of(note, resume_note_write(s, note)));
+    outbox_note(&w->outbox, s->link, s->sid, span_of(note, resume_note_write(s, inside, note)));
+}
+
+void cmd_bind_note(struct world *w, const struct session *s)
+{
+    cmd_bind_note_as(w, s, s->state == SESSION_INSIDE);
 }
 
 static void refuse(struct world *w, struct session_ref who, const char *why, struct mono now)
@@ -39,7 +44,11 @@ static void bind_done(struct world *w, struct session_ref who, int err, struct m
         err = PE_UNAVAILABLE;
     }
     if (err != 0) {
-        refuse(w, who, w->reason ? w->reason : "the world is full: ids", now);
+        refuse(w, who,
+               w->reason               ? w->reason
+               : err == PE_UNAVAILABLE ? "the world is full: ids"
+                                       : "the name was taken meanwhile",
+               now);
         return;
     }
     s->state = SESSION_LOGGED;
@@ -90,6 +99,7 @@ void cmd_bind(struct world *w, struct session_ref who, struct span bytes, struct
     s->bound_inside = note.inside;
     s->bound_key = note.has_key && w->config.resume_window_ns != 0;
     memcpy(s->key, note.key, sizeof(s->key));
-    if (keep_ask(w, who, bind_done, now) != 0)
+    w->characters.list[who.slot].seq = 0;
+    if (keep_ask(w, who, note.has_key ? CLUSTER_RESUME : CLUSTER_LOGIN, bind_done, now) != 0)
         refuse(w, who, "the store is busy", now);
 }

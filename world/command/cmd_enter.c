@@ -7,6 +7,7 @@
 #include "world/command/courier.h"
 #include "world/command/give.h"
 #include "world/cluster/border.h"
+#include "world/cluster/registry.h"
 #include "world/command/walks.h"
 #include "world/command/keep.h"
 #include "world/command/shout.h"
@@ -114,7 +115,7 @@ static int enter(struct world *w, struct session_ref who, uint32_t scene, bool a
     ASSERT(err == 0); /* there was a place */
     w->entities.dir[s->entity.slot] = dir;
     if (w->cluster)
-        realm_born(w->cluster, s->entity.slot);
+        realm_born(w->cluster, s->entity.slot, w->cluster->registry->of[who.slot]);
     s->next_id = 0;
     s->state = SESSION_INSIDE;
     w->sessions.inside++;

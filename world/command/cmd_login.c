@@ -10,6 +10,7 @@
 #include "world/command/admit.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
+#include "world/command/naming.h"
 
 #define TAKEN_OVER "the name logged in by another connection"
 
@@ -32,6 +33,7 @@ static void login_done(struct world *w, struct session_ref who, int err, struct 
     if (err == 0)
         err = take_id(w, s, now);
     if (err != 0) {
+        naming_end(w, who);
         sessions_drop_name(&w->sessions, who);
         router_error(w, s, CMD_LOGIN_REQ, answer.seq, (uint32_t)err);
         return;
@@ -89,6 +91,21 @@ static bool is_in_use(const struct world *w, struct span name)
            w->sessions.list[other.slot].state != SESSION_WAITING;
 }
 
+void cmd_login_end(struct world *w, struct session_ref who, struct mono now)
+{
+    const struct session *s = &w->sessions.list[who.slot];
+
+    if (s->state == SESSION_WAITING) {
+        w->metrics.waits_afresh++;
+    } else {
+        w->metrics.kicks_replaced++;
+        log_often(LOG_INFO, "session replaced \"%.*s\" session=%s peer=%s", (int)s->name_len,
+                  s->name, SESSION_TEXT(w, s), s->peer);
+        outbox_close(&w->outbox, s->link, s->sid, PE_NAME_IN_USE, TAKEN_OVER);
+    }
+    inbox_session_end(w, who, now);
+}
+
 /* Whoever has this name goes, once it is sure that there is an id; its place is saved before it is
  * asked for. PE_*: the name cannot be had, and nothing is changed. */
 static int free_name(struct world *w, struct session *s, struct span name, struct mono now)
@@ -109,15 +126,7 @@ static int free_name(struct world *w, struct session *s, struct span name, struc
     err = take_id(w, s, now);
     if (err != 0)
         return err;
-    if (o->state == SESSION_WAITING) {
-        w->metrics.waits_afresh++;
-    } else {
-        w->metrics.kicks_replaced++;
-        log_often(LOG_INFO, "session replaced \"%.*s\" session=%s peer=%s", (int)o->name_len,
-                  o->name, SESSION_TEXT(w, o), o->peer);
-        outbox_close(&w->outbox, o->link, o->sid, PE_NAME_IN_USE, TAKEN_OVER);
-    }
-    inbox_session_end(w, other, now);
+    cmd_login_end(w, other, now);
     return 0;
 }
 
@@ -161,7 +170,7 @@ int cmd_login(struct world *w, struct session_ref who, const struct message *m, 
 
     sessions_take_name(&w->sessions, who, name);
     w->characters.list[who.slot].seq = m->seq;
-    if (keep_ask(w, who, login_done, now) != 0) {
+    if (keep_ask(w, who, w->ops.auth.ops ? CLUSTER_OWNER : CLUSTER_LOGIN, login_done, now) != 0) {
         sessions_drop_name(&w->sessions, who);
         return admit_again(w, who);
     }

@@ -7,9 +7,11 @@
 #include "world/command/router.h"
 
 #include "common/log.h"
+#include "world/command/admit.h"
 #include "world/command/give.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
+#include "world/command/naming.h"
 #include "world/interest/drain.h"
 #include "world/interest/pause.h"
 
@@ -100,6 +102,7 @@ void cmd_resume_take_over(struct world *w, struct session_ref old, struct sessio
         w->characters.last[who.slot] = w->characters.last[old.slot];
     from->entity = (struct entity_ref){0};
     from->state = SESSION_LOGGED;
+    naming_move(w, old, who);
     inbox_session_end(w, old, now);
     sessions_take_name(&w->sessions, who, name);
     s->state = SESSION_LOGGED;
@@ -118,6 +121,80 @@ static bool has_id(struct world *w, struct session *s, struct mono now)
     return false;
 }
 
+bool cmd_resume_id(struct world *w, struct session *s, struct mono now, uint32_t *id)
+{
+    if (!has_id(w, s, now)) {
+        w->reason = NULL;
+        return false;
+    }
+    *id = s->state == SESSION_LOGGED ? s->next_id : w->entities.id[s->entity.slot];
+    return true;
+}
+
+static int refuse_key(struct world *w, struct session *s)
+{
+    s->auth_failures++;
+    w->metrics.resumes_refused++;
+    return PE_AUTH_FAILED;
+}
+
+/* --- in a cluster ------------------------------------------------------------------------------
+ */
+
+/* Nobody in the cluster has the name, or whoever has it does not go on by this key. */
+static void nowhere(struct world *w, struct session_ref who, int err, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+
+    naming_end(w, who);
+    sessions_drop_name(&w->sessions, who);
+    if (err == 0 || err == PE_AUTH_FAILED)
+        err = refuse_key(w, s);
+    router_error(w, s, CMD_LOGIN_REQ, w->characters.list[who.slot].seq, (uint32_t)err);
+    if (s->auth_failures < PROTO_AUTH_FAILURES)
+        return;
+    w->metrics.kicks_auth++;
+    inbox_session_kick(w, who, PE_AUTH_FAILED, now);
+}
+
+/* It is not here: another world may have it. As a router_fn. */
+static int look_elsewhere(struct world *w, struct session_ref who, const struct message *m,
+                          const uint8_t key[SESSION_KEY_BYTES], struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+
+    sessions_take_name(&w->sessions, who, m->login_req.name);
+    memcpy(s->key, key, SESSION_KEY_BYTES);
+    w->characters.list[who.slot].seq = m->seq;
+    if (keep_ask(w, who, CLUSTER_RESUME, nowhere, now) == 0)
+        return 0;
+    sessions_drop_name(&w->sessions, who);
+    return admit_again(w, who);
+}
+
+void cmd_resume_elsewhere(struct world *w, struct session_ref who, const struct cluster_message *m,
+                          struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    struct message answer = {.cmd = CMD_LOGIN_RESP, .seq = w->characters.list[who.slot].seq};
+    char text[RESUME_TEXT_BYTES];
+
+    keep_forget(w, who);
+    s->has_key = true;
+    if (answer.seq != 0) { /* else a gateway bound it, and its client asked for nothing */
+        answer.login_resp.resumed = m->inside;
+        answer.login_resp.id = m->id;
+        answer.login_resp.name = m->name;
+        answer.login_resp.resume = cmd_resume_text(s, text);
+        router_answer(w, s, &answer);
+        cmd_bind_note_as(w, s, m->inside);
+    }
+    router_refuse_all(w, who, "the session goes on at another world: try again");
+    w->metrics.names_redirected++;
+    outbox_redirect(&w->outbox, s->link, s->sid, m->world, 0, 0);
+    inbox_session_end(w, who, now);
+}
+
 int cmd_resume(struct world *w, struct session_ref who, const struct message *m, struct mono now)
 {
     struct message answer = {.cmd = CMD_LOGIN_RESP, .seq = m->seq};
@@ -126,12 +203,12 @@ int cmd_resume(struct world *w, struct session_ref who, const struct message *m,
     char text[RESUME_TEXT_BYTES];
     struct session_ref old;
 
-    if (!resume_read(m->login_req.resume, key) ||
-        !resume_find(&w->sessions, m->login_req.name, key, &old)) {
-        s->auth_failures++;
-        w->metrics.resumes_refused++;
-        return PE_AUTH_FAILED;
-    }
+    if (!resume_read(m->login_req.resume, key))
+        return refuse_key(w, s);
+    if (w->cluster && !sessions_by_name(&w->sessions, m->login_req.name, &old))
+        return look_elsewhere(w, who, m, key, now);
+    if (!resume_find(&w->sessions, m->login_req.name, key, &old))
+        return refuse_key(w, s);
 
     if (w->sessions.list[old.slot].hold == SESSION_HANDED) {
         w->reason = "the session goes to another world: try again";

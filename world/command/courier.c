@@ -6,6 +6,7 @@
 #include "world/command/give.h"
 #include "world/command/receive.h"
 #include "world/command/inbox.h"
+#include "world/command/naming.h"
 #include "world/command/router.h"
 
 int courier_message(struct world *w, struct span message, struct mono now)
@@ -55,6 +56,14 @@ int courier_message(struct world *w, struct span message, struct mono now)
     case CLUSTER_LATE_TAKEN:
         give_late_taken(w, m.id, m.count, m.number, now);
         break;
+    case CLUSTER_SEEK:
+        naming_sought(w, &m, now);
+        break;
+    case CLUSTER_FOUND:
+        naming_found(w, &m, now);
+        break;
+    case CLUSTER_KINDS:
+        break;
     }
     return 0;
 }
@@ -98,6 +107,17 @@ void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t ep
         evict(w, zone, now);
     border_owner(w, zone, owner, epoch);
     give_zone_lost(w, zone, epoch, now);
+}
+
+void courier_name(struct world *w, const struct courier_name *n, struct mono now)
+{
+    w->now = now;
+    naming_heard(w, n, now);
+}
+
+void courier_keys(struct world *w, bool there)
+{
+    w->cluster->keyless = !there;
 }
 
 /* To whoever gave it. Where this is lost, the id is not given again in that world's life. */

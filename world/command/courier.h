@@ -15,6 +15,24 @@ int courier_message(struct world *w, struct span message, struct mono now) MUST_
 void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t epoch,
                   struct mono now);
 
+/* What became of a name. */
+enum courier_name_word {
+    COURIER_NAME_HELD,      /* it is ours, under `token` */
+    COURIER_NAME_ELSEWHERE, /* of a claim: `holder` has it, and lives */
+    COURIER_NAME_GONE,      /* it is not to be had, or not ours any more */
+    COURIER_NAME_FREE       /* of a release: it is nobody's */
+};
+struct courier_name {
+    uint32_t place;
+    enum courier_name_word word;
+    uint64_t generation, token; /* HELD */
+    struct span holder;         /* ELSEWHERE: a world's id */
+};
+/* Between two ticks: the answer to what was asked of a name. */
+void courier_name(struct world *w, const struct courier_name *n, struct mono now);
+/* Between two ticks: can keys be asked for at present? While not, hand-overs do not begin. */
+void courier_keys(struct world *w, bool there);
+
 /* The entity of this id has ended; whoever gave the id lets it rest. */
 void courier_id_end(struct world *w, uint32_t id, struct mono now);
 /* Nobody was ever seen under it. */

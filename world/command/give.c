@@ -8,6 +8,7 @@
 #include "world/cluster/handover.h"
 #include "world/command/courier.h"
 #include "world/command/give_switch.h"
+#include "world/command/naming.h"
 #include "world/command/router.h"
 #include "world/state/walkers.h"
 
@@ -24,7 +25,8 @@ static struct gift *begin(struct world *w, uint32_t id, uint32_t count, uint32_t
     uint32_t zone = realm_zone_at(r, scene, x, y), owner = r->zones[zone].owner;
     struct gift *g;
 
-    if (owner == REALM_NOBODY || owner == REALM_SELF || handover_guest(r->handover, id))
+    if (owner == REALM_NOBODY || owner == REALM_SELF || r->keyless ||
+        handover_guest(r->handover, id))
         return NULL; /* nobody's, or it has not wholly come yet */
     if (handover_gift_new(r->handover, id, count, now, &g) != 0) {
         w->metrics.gifts_full++;
@@ -248,8 +250,13 @@ static void tick_one(struct world *w, struct gift *g, struct mono now)
         break;
     case GIFT_GIVEN:
         give_keep_ghost(w, g);
-        if (again)
+        if (since_ns > HANDOVER_WAIT_NS)
+            give_recall(w, g, now);
+        else if (again)
             give_say_switch(w, g, now);
+        break;
+    case GIFT_BACK:
+        give_keep_ghost(w, g);
         break;
     case GIFT_TAKEN:
         if (since_ns > HANDOVER_TAKEN_NS)
@@ -323,14 +330,14 @@ void give_refused(struct world *w, const struct cluster_message *m, struct mono 
     if (g->state == GIFT_ASKED || g->state == GIFT_READY)
         fail(w, g, now);
     else if (g->state == GIFT_GIVEN && m->final) /* else of an asking that came late */
-        give_back(w, g, now);
+        give_recall(w, g, now);
 }
 
 void give_confirmed(struct world *w, uint32_t id, uint32_t count, struct mono now)
 {
     struct gift *g = of(w, id, count);
 
-    if (g && g->state == GIFT_GIVEN)
+    if (g && g->state == GIFT_GIVEN) /* in BACK the key is about to say so */
         give_taken(w, g, now);
 }
 
@@ -352,6 +359,39 @@ void give_zone_lost(struct world *w, uint32_t zone, uint64_t epoch, struct mono 
         if (g->state == GIFT_ASKED || g->state == GIFT_READY)
             fail(w, g, now);
         else if (g->state == GIFT_GIVEN)
-            give_back(w, g, now);
+            give_recall(w, g, now);
     }
+}
+
+/* The gift whose name has this place; NULL: there is none. */
+static struct gift *named(const struct world *w, uint32_t place)
+{
+    struct gift *g;
+
+    for (uint32_t at = 0; (g = handover_gift_next(w->cluster->handover, &at));) {
+        if (g->name_at == place && (g->state == GIFT_GIVEN || g->state == GIFT_BACK))
+            return g;
+    }
+    return NULL;
+}
+
+void give_named(struct world *w, uint32_t place, bool ours, struct mono now)
+{
+    struct gift *g = named(w, place);
+
+    ASSERT(g); /* it waits for this */
+    if (ours) {
+        give_back(w, g, now);
+        return;
+    }
+    g->name_at = REALM_NONE; /* whoever asked removes it */
+    give_taken(w, g, now);
+}
+
+void give_name_taken(struct world *w, uint32_t place)
+{
+    struct gift *g = named(w, place);
+
+    if (g)
+        g->name_at = REALM_NONE;
 }

@@ -44,5 +44,9 @@ void give_refused(struct world *w, const struct cluster_message *m, struct mono 
 void give_confirmed(struct world *w, uint32_t id, uint32_t count, struct mono now);
 void give_late_taken(struct world *w, uint32_t id, uint32_t count, uint32_t number,
                      struct mono now);
+/* The name of one that is to come back is ours again, or is not to be had: it was taken. */
+void give_named(struct world *w, uint32_t place, bool ours, struct mono now);
+/* The name at this place, which was given, was taken. */
+void give_name_taken(struct world *w, uint32_t place);
 /* The zone is another's, or nobody's, and whoever had it under another epoch acts no more. */
 void give_zone_lost(struct world *w, uint32_t zone, uint64_t epoch, struct mono now);

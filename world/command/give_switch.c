@@ -12,6 +12,7 @@
 #include "world/command/give.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
+#include "world/command/naming.h"
 #include "world/command/router.h"
 #include "world/command/walks.h"
 #include "world/interest/drain.h"
@@ -158,6 +159,12 @@ static void part_entity(struct world *w, struct gift *g, uint32_t slot)
         ghosts_place(w, slot, g->scene, g->x, g->y, g->soul.dir, speed);
 }
 
+/* The session that has its name. */
+static struct session_ref bearer(const struct world *w, const struct gift *g)
+{
+    return g->entity.gen != 0 ? w->entities.cold[g->entity.slot].session : g->session;
+}
+
 void give_switch(struct world *w, struct gift *g, struct mono now)
 {
     struct cluster_soul soul;
@@ -166,6 +173,8 @@ void give_switch(struct world *w, struct gift *g, struct mono now)
 
     ASSERT(here); /* it was wanted just now */
     handover_keep_soul(&g->soul, &soul, g->name, g->key);
+    g->name_at = naming_give(w, bearer(w, g));
+    g->soul.token = naming_token(w, g->name_at);
     if (g->entity.gen != 0) {
         part_session(w, g, g->entity.slot, now);
         part_entity(w, g, g->entity.slot);
@@ -214,6 +223,8 @@ void give_taken(struct world *w, struct gift *g, struct mono now)
 {
     const struct session *s = session_of(w, g);
 
+    naming_given(w, g->name_at);
+    g->name_at = REALM_NONE;
     g->state = GIFT_TAKEN;
     g->since = now;
     w->metrics.gifts_taken++;
@@ -338,6 +349,7 @@ static uint32_t rise(struct world *w, struct gift *g, struct mono now)
         return SLOTS_NONE;
     ASSERT(entities_is_ghost(&w->entities, slot));
     ghosts_take(w, slot, g->count + 1);
+    w->cluster->name[slot] = g->name_at;
     ghosts_place(w, slot, realm_scene_of(w->cluster, g->zone), soul->x, soul->y, soul->dir,
                  soul->speed);
     w->entities.motion[slot] = (struct motion){soul->credit, g->since};
@@ -358,6 +370,8 @@ static void back_inside(struct world *w, struct gift *g, struct session_ref who,
 {
     uint32_t slot = rise(w, g, now);
 
+    if (s)
+        naming_own(w, g->name_at, who);
     if (slot == SLOTS_NONE) { /* its client begins anew */
         courier_id_end(w, g->id, now);
         if (s)
@@ -368,6 +382,7 @@ static void back_inside(struct world *w, struct gift *g, struct session_ref who,
         bury(w, slot, now);
         return;
     }
+    keep_came(w, slot);
     s->entity = entities_ref(&w->entities, slot);
     s->state = SESSION_INSIDE;
     w->sessions.inside++;
@@ -386,6 +401,26 @@ static void back_inside(struct world *w, struct gift *g, struct session_ref who,
         w->metrics.walks_left++;
 }
 
+void give_recall(struct world *w, struct gift *g, struct mono now)
+{
+    if (g->name_at == REALM_NONE) { /* it came back, and went: whoever has it took it from there */
+        give_taken(w, g, now);
+        return;
+    }
+    g->state = GIFT_BACK;
+    naming_take_back(w, g->name_at);
+}
+
+static void back_outside(struct world *w, struct gift *g, struct session_ref who, struct session *s)
+{
+    if (!s) {
+        courier_id_return(w, g->id);
+        return;
+    }
+    s->next_id = g->id;
+    naming_own(w, g->name_at, who);
+}
+
 void give_back(struct world *w, struct gift *g, struct mono now)
 {
     struct session_ref who = g->session;
@@ -401,10 +436,10 @@ void give_back(struct world *w, struct gift *g, struct mono now)
     }
     if (inside)
         back_inside(w, g, who, s, now);
-    else if (s)
-        s->next_id = g->id;
     else
-        courier_id_return(w, g->id);
+        back_outside(w, g, who, s);
+    if (!s)
+        naming_leave(w, g->name_at);
     backlog_clear(&w->backlog, chain_of(w, g));
     handover_gift_drop(w->cluster->handover, g);
     if (!sessions_find(&w->sessions, who, &s))

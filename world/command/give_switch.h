@@ -16,6 +16,8 @@ void give_say_switch(struct world *w, struct gift *g, struct mono now);
 void give_keep_ghost(struct world *w, const struct gift *g);
 /* The other world has it. */
 void give_taken(struct world *w, struct gift *g, struct mono now);
+/* It is to be ours again, if the other world has not taken it meanwhile: its name's key decides. */
+void give_recall(struct world *w, struct gift *g, struct mono now);
 /* It never was the other world's, and is ours again. */
 void give_back(struct world *w, struct gift *g, struct mono now);
 /* Say the next of what is late, or that there is no more. */

@@ -8,6 +8,7 @@
 #include "world/command/give.h"
 #include "world/command/receive.h"
 #include "world/command/keep.h"
+#include "world/command/naming.h"
 #include "world/command/router.h"
 #include "world/interest/drain.h"
 #include "world/interest/pause.h"
@@ -55,6 +56,7 @@ void inbox_session_end(struct world *w, struct session_ref who, struct mono now)
         give_lost(w, s);
     cmd_enter_undo(w, s, now);
     keep_end(w, who);
+    naming_end(w, who);
     if (s->next_id != 0)
         courier_id_return(w, s->next_id);
     pause_end(w, s);

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "world/command/admit.h"
 #include "world/command/inbox.h"
+#include "world/command/naming.h"
 #include "world/command/router.h"
 
 #include <math.h>
@@ -32,19 +33,12 @@ static void flush_left(struct world *w)
     }
 }
 
-int keep_ask(struct world *w, struct session_ref who, character_fn *then, struct mono now)
+static int load(struct world *w, struct session_ref who)
 {
-    struct session *s = &w->sessions.list[who.slot];
+    const struct session *s = &w->sessions.list[who.slot];
     struct character *x = &w->characters.list[who.slot];
     struct store_ticket ticket = {who, x->number + 1};
 
-    ASSERT(s->name_len > 0);
-    ASSERT(s->hold == SESSION_FREE);
-    characters_begin(&w->characters, who.slot);
-    if (!w->store.ops) {
-        then(w, who, 0, now);
-        return 0;
-    }
     flush_left(w); /* one of them may be this one */
     if (w->characters.left_count > 0 ||
         w->store.ops->load(w->store.arg, ticket, span_of(s->name, s->name_len)) != 0) {
@@ -52,10 +46,40 @@ int keep_ask(struct world *w, struct session_ref who, character_fn *then, struct
         return E_FULL;
     }
     x->number++;
-    x->then = then;
-    s->hold = SESSION_ASKED;
-    characters_line_add(&w->characters, &w->characters.asked, who.slot, now);
     w->metrics.loads++;
+    return 0;
+}
+
+static void hold(struct world *w, struct session_ref who, character_fn *then, struct mono now)
+{
+    w->characters.list[who.slot].then = then;
+    w->sessions.list[who.slot].hold = SESSION_ASKED;
+    characters_line_add(&w->characters, &w->characters.asked, who.slot, now);
+}
+
+int keep_ask(struct world *w, struct session_ref who, enum cluster_want want, character_fn *then,
+             struct mono now)
+{
+    const struct session *s = &w->sessions.list[who.slot];
+    int err = 0;
+
+    ASSERT(s->name_len > 0);
+    ASSERT(s->hold == SESSION_FREE);
+    characters_begin(&w->characters, who.slot);
+    if (w->cluster)
+        err = naming_claim(w, who, want);
+    if (err < 0)
+        return err;
+    if (err == 0 && !w->store.ops) {
+        then(w, who, 0, now);
+        return 0;
+    }
+    if (err == 0 && load(w, who) != 0) {
+        if (!w->cluster)
+            return E_FULL;
+        naming_load_again(w, who); /* its name is not given up for that */
+    }
+    hold(w, who, then, now);
     return 0;
 }
 
@@ -71,6 +95,31 @@ static void answered(struct world *w, struct session_ref who, int err, struct mo
     then(w, who, err, now);
     w->reason = NULL;
     router_replay(w, who, now);
+}
+
+void keep_named(struct world *w, struct session_ref who, struct mono now)
+{
+    ASSERT(w->sessions.list[who.slot].hold == SESSION_ASKED);
+    if (!w->store.ops)
+        answered(w, who, 0, now);
+    else if (load(w, who) != 0)
+        naming_load_again(w, who);
+}
+
+void keep_refused(struct world *w, struct session_ref who, int err, const char *reason,
+                  struct mono now)
+{
+    ASSERT(w->sessions.list[who.slot].hold == SESSION_ASKED);
+    w->reason = reason;
+    answered(w, who, err, now);
+    w->reason = NULL;
+}
+
+void keep_forget(struct world *w, struct session_ref who)
+{
+    characters_line_remove(&w->characters, &w->characters.asked, who.slot);
+    w->characters.list[who.slot].then = NULL;
+    w->sessions.list[who.slot].hold = SESSION_FREE;
 }
 
 static bool is_sound(const struct store_character *c)
@@ -93,20 +142,20 @@ void inbox_loaded(struct world *w, const struct store_answer *a, struct mono now
     }
     x = &w->characters.list[who.slot];
     x->known = a->result == STORE_FOUND && is_sound(&a->character);
-    if (x->known)
+    if (x->known) {
         w->characters.last[who.slot] = a->character;
+        if (w->cluster) { /* from here on no save of who had it before counts */
+            struct store_character c = a->character;
+
+            c.fence = naming_session_fence(w, who);
+            keep_character(w, &c);
+        }
+    }
     if (a->result == STORE_FAILED) {
         w->metrics.loads_failed++;
         w->reason = "the store cannot tell of this character";
     }
     answered(w, who, a->result == STORE_FAILED ? PE_UNAVAILABLE : 0, now);
-}
-
-void inbox_stored(struct world *w, const struct store_settle *what, struct mono now)
-{
-    (void)what;
-    w->now = now;
-    w->metrics.stored_late++;
 }
 
 void keep_end(struct world *w, struct session_ref who)
@@ -143,6 +192,7 @@ static struct store_character as_it_stands(const struct world *w, uint32_t slot)
         .x = e->x[slot],
         .y = e->y[slot],
         .dir = e->dir[slot],
+        .fence = naming_fence(w, slot),
     };
 
     memcpy(c.name, cold->name, cold->name_len);
@@ -193,10 +243,39 @@ static bool save_changed(struct world *w, uint32_t slot)
     return true;
 }
 
+/* Now, or when the store takes it. False: later. */
+static bool hand_over(struct world *w, const struct store_character *c)
+{
+    int err;
+
+    flush_left(w);
+    if (w->characters.left_count == 0 && w->store.ops->save(w->store.arg, c) == 0)
+        return true;
+    w->metrics.saves_put_off++;
+    err = characters_left_add(&w->characters, c);
+    ASSERT(err == 0); /* keep_room saw to it */
+    return false;
+}
+
+void keep_character(struct world *w, const struct store_character *c)
+{
+    if (!w->store.ops)
+        return;
+    if (!keep_room(w)) /* it stays in the store as it was */
+        w->metrics.saves_full++;
+    else if (hand_over(w, c))
+        w->metrics.saves++;
+}
+
+void keep_came(struct world *w, uint32_t entity)
+{
+    w->characters.saved[entity] = (struct character_saved){0};
+    keep_changed(w, entity);
+}
+
 void keep_entity(struct world *w, uint32_t entity, struct session_ref who)
 {
     struct store_character c;
-    int err;
 
     if (!w->store.ops || w->entities.cold[entity].kind != 0)
         return;
@@ -205,14 +284,8 @@ void keep_entity(struct world *w, uint32_t entity, struct session_ref who)
         w->characters.last[who.slot] = c;
         w->characters.list[who.slot].known = true;
     }
-    flush_left(w);
-    if (w->characters.left_count == 0 && w->store.ops->save(w->store.arg, &c) == 0) {
+    if (hand_over(w, &c))
         note_saved(w, entity);
-        return;
-    }
-    w->metrics.saves_put_off++;
-    err = characters_left_add(&w->characters, &c);
-    ASSERT(err == 0); /* keep_room saw to it */
 }
 
 void keep_changed(struct world *w, uint32_t entity)
@@ -259,7 +332,7 @@ static void sweep(struct world *w, struct mono now)
     }
 }
 
-/* Nobody waits for the store longer than for a turn. */
+/* Nobody waits for the store, or for a name, longer than for a turn. */
 static void give_up(struct world *w, struct mono now)
 {
     struct characters *c = &w->characters;
@@ -269,16 +342,17 @@ static void give_up(struct world *w, struct mono now)
         uint32_t slot = c->asked.first;
 
         w->metrics.loads_failed++;
-        w->reason = "the store does not answer";
+        w->reason =
+            w->cluster ? "nobody tells of this name: try again later" : "the store does not answer";
         answered(w, (struct session_ref){slot, w->sessions.slots.gen[slot]}, PE_UNAVAILABLE, now);
     }
 }
 
 void keep_run(struct world *w, struct mono now)
 {
+    give_up(w, now);
     if (!w->store.ops)
         return;
-    give_up(w, now);
     flush_left(w);
     if (w->config.save_every_ns != 0 && w->characters.left_count == 0)
         sweep(w, now);

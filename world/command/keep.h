@@ -11,14 +11,22 @@
  */
 #pragma once
 
+#include "proto/cluster.h"
 #include "world/world.h"
 
-/* Ask for the last place of the session's name (it has one). `then` is called once: now where
- * nothing is kept, else with the answer or when -login-wait is over; until then what the session
- * sends waits, and so does whatever was told to wait before. 0; E_FULL: the store takes no question
- * now, nothing changed. */
-int keep_ask(struct world *w, struct session_ref who, character_fn *then,
+/* Ask for the last place of the session's name (it has one), which in a cluster is claimed before,
+ * for what `want` says. `then` is called once: now where nothing is kept, else with the answer or
+ * when -login-wait is over; until then what the session sends waits, and so does whatever was told
+ * to wait before. 0; E_FULL: the store takes no question now, nothing changed. */
+int keep_ask(struct world *w, struct session_ref who, enum cluster_want want, character_fn *then,
              struct mono now) MUST_CHECK;
+/* The session's name is claimed. */
+void keep_named(struct world *w, struct session_ref who, struct mono now);
+/* It cannot be had: a PE_*, `reason` or NULL. */
+void keep_refused(struct world *w, struct session_ref who, int err, const char *reason,
+                  struct mono now);
+/* The session waits no more, and goes away: `then` is not called. */
+void keep_forget(struct world *w, struct session_ref who);
 /* The session ends: nobody waits any more. */
 void keep_end(struct world *w, struct session_ref who);
 
@@ -27,6 +35,11 @@ const struct store_character *keep_last(const struct world *w, struct session_re
 
 /* Save an entity as it stands, if it is a player. `who` (gen 0: nobody) enters there again. */
 void keep_entity(struct world *w, uint32_t entity, struct session_ref who);
+/* Save an entity that came from another world, now or as soon as the store takes it, so that no
+ * older save of it counts any more. */
+void keep_came(struct world *w, uint32_t entity);
+/* Save one as it came, that has no place here. */
+void keep_character(struct world *w, const struct store_character *c);
 /* Save an entity that stays, if it stands elsewhere than was saved; where the store is full, the
  * sweep will. */
 void keep_changed(struct world *w, uint32_t entity);

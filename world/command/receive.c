@@ -5,9 +5,11 @@
 #include "common/log.h"
 #include "world/cluster/ghosts.h"
 #include "world/cluster/handover.h"
+#include "world/cluster/registry.h"
 #include "world/command/courier.h"
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
+#include "world/command/naming.h"
 #include "world/command/router.h"
 #include "world/command/teleport.h"
 #include "world/command/walks.h"
@@ -64,6 +66,16 @@ static bool is_ours(const struct world *w, const struct cluster_soul *s)
     return realm_owns(r, s->zone) && r->zones[s->zone].epoch == s->epoch;
 }
 
+/* Is the name on some other way here? */
+static bool name_busy(const struct world *w, const struct cluster_soul *s)
+{
+    const struct registry *r = w->cluster->registry;
+    uint32_t place = registry_find(r, s->name);
+
+    return place != REGISTRY_NONE &&
+           !(r->list[place].state == REGISTRY_GIVEN && r->list[place].token < s->token);
+}
+
 /* Who has the name here; false: nobody who still needs it. */
 static bool name_taken(const struct world *w, struct span name, struct session_ref *who)
 {
@@ -86,6 +98,8 @@ static uint32_t check(const struct world *w, const struct cluster_message *m)
         return PE_UNAVAILABLE;
     if (name_taken(w, m->soul.name, &who))
         return PE_NAME_IN_USE;
+    if (name_busy(w, &m->soul))
+        return PE_UNAVAILABLE;
     if ((!here && entities_full(&w->entities)) || !keep_room(w) ||
         w->sessions.slots.live == w->sessions.slots.cap)
         return PE_UNAVAILABLE;
@@ -98,7 +112,7 @@ void receive_prepare(struct world *w, const struct cluster_message *m, struct mo
     struct guest *g = handover_guest(r->handover, m->id);
     uint32_t world = realm_world(r, m->world), why;
 
-    if ((g && g->state == GUEST_HERE) || world == REALM_NOBODY) {
+    if ((g && g->state != GUEST_ASKED) || world == REALM_NOBODY) {
         w->metrics.handover_old++; /* it came already */
         return;
     }
@@ -122,13 +136,12 @@ void receive_prepare(struct world *w, const struct cluster_message *m, struct mo
  */
 
 /* Its entity: the ghost that it was here, or a new one. E_FULL. */
-static int take_entity(struct world *w, const struct cluster_message *m, struct mono now,
-                       uint32_t *slot)
+static int take_entity(struct world *w, const struct guest *g, struct mono now, uint32_t *slot)
 {
-    const struct cluster_soul *s = &m->soul;
+    const struct cluster_soul *s = &g->soul;
     struct cluster_event full = {
-        .id = m->id,
-        .count = m->count,
+        .id = g->id,
+        .count = g->count,
         .entity_kind = s->kind,
         .name = s->name,
         .x = s->x,
@@ -138,11 +151,12 @@ static int take_entity(struct world *w, const struct cluster_message *m, struct 
     };
     int err = 0;
 
-    if (!entities_by_id(&w->entities, m->id, slot))
+    if (!entities_by_id(&w->entities, g->id, slot))
         err = ghosts_put(w, s->zone, &full, now, slot);
     if (err != 0)
         return err;
-    ghosts_take(w, *slot, m->count);
+    ghosts_take(w, *slot, g->count);
+    w->cluster->name[*slot] = REALM_NONE; /* until a session has it */
     ghosts_place(w, *slot, realm_scene_of(w->cluster, s->zone), s->x, s->y, s->dir, s->speed);
     w->cluster->home[*slot] = realm_home(w->cluster, *slot, &w->entities);
     w->entities.motion[*slot] = (struct motion){s->credit, now};
@@ -178,33 +192,99 @@ static int take_session(struct world *w, const struct guest *g, struct mono now,
     return 0;
 }
 
-/* It is ours. E_FULL, and nothing has changed. */
-static int take(struct world *w, struct guest *g, const struct cluster_message *m, struct mono now)
+/* It is ours. E_FULL: there is no room, and nothing has changed. */
+static int take(struct world *w, struct guest *g, struct mono now)
 {
-    struct handover *h = w->cluster->handover;
     struct session_ref old;
     struct session *s;
     uint32_t slot;
 
-    if (sessions_by_name(&w->sessions, m->soul.name, &old)) /* one we handed over ourselves */
+    if (sessions_by_name(&w->sessions, g->soul.name, &old)) /* one we handed over ourselves */
         inbox_session_end(w, old, now);
-    handover_keep_soul(&g->soul, &m->soul, g->name, g->key);
-    if (handover_told_take(h, handover_guest_index(h, g), m->soul.told) != 0)
-        g->soul.bits |= CLUSTER_AFRESH;
     if (!(g->soul.bits & CLUSTER_INSIDE))
         return 0;
-    if (take_session(w, g, now, &g->waiting) != 0)
+    if (!keep_room(w) || take_session(w, g, now, &g->waiting) != 0)
         return E_FULL;
     s = &w->sessions.list[g->waiting.slot];
-    if (take_entity(w, m, now, &slot) != 0) {
+    if (take_entity(w, g, now, &slot) != 0) {
         s->state = SESSION_LOGGED;
         inbox_session_end(w, g->waiting, now);
         return E_FULL;
     }
     s->entity = entities_ref(&w->entities, slot);
     w->entities.cold[slot].session = g->waiting;
-    take_walk(w, &m->soul, slot, now);
+    naming_own(w, g->name_at, g->waiting);
+    w->cluster->name[slot] = g->name_at;
+    g->name_at = REALM_NONE;
+    keep_came(w, slot);
+    take_walk(w, &g->soul, slot, now);
     return 0;
+}
+
+/* It is ours, and there is no room for it after all: it is kept where it stood, and its client
+ * enters anew. */
+static void lay_down(struct world *w, struct guest *g, struct mono now)
+{
+    const struct scene *scene = &w->scenes.list[realm_scene_of(w->cluster, g->soul.zone)];
+    struct store_character c = {
+        .name_len = (uint8_t)g->soul.name.n,
+        .scene_len = (uint8_t)scene->name.n,
+        .x = g->soul.x,
+        .y = g->soul.y,
+        .dir = g->soul.dir,
+        .fence = {w->cluster->registry->generation, naming_token(w, g->name_at), 0},
+    };
+
+    memcpy(c.name, g->soul.name.p, g->soul.name.n);
+    memcpy(c.scene, scene->name.p, scene->name.n);
+    keep_character(w, &c);
+    w->metrics.guests_laid++;
+    realm_past_note(w->cluster, g->id, g->count, now);
+    courier_id_end(w, g->id, now);
+}
+
+static void say_confirm(struct world *w, const struct guest *g)
+{
+    struct cluster_message m = {.kind = CLUSTER_CONFIRM};
+
+    handover_say(w, g->world, g->id, g->count, &m);
+}
+
+static struct guest *named(const struct world *w, uint32_t place)
+{
+    struct guest *g;
+
+    for (uint32_t at = 0; (g = handover_guest_next(w->cluster->handover, &at));) {
+        if (g->state == GUEST_TAKES && g->name_at == place)
+            return g;
+    }
+    return NULL;
+}
+
+void receive_named(struct world *w, uint32_t place, bool ours, struct mono now)
+{
+    struct guest *g = named(w, place);
+
+    ASSERT(g);   /* it waits for this */
+    if (!ours) { /* it went back, or on */
+        w->metrics.guests_refused++;
+        drop(w, g);
+        return;
+    }
+    if (id_pool_owns(&w->ids, g->id))
+        id_pool_abroad(&w->ids, g->id, false);
+    say_confirm(w, g);
+    if (take(w, g, now) != 0) {
+        lay_down(w, g, now);
+        naming_leave(w, place);
+        drop(w, g);
+        return;
+    }
+    g->state = GUEST_HERE;
+    g->since = now;
+    w->metrics.guests_taken++;
+    if (!(g->soul.bits & CLUSTER_CLIENT)) /* nobody will attach */
+        drop(w, g);
 }
 
 /* It came under this count, whatever became of it since. */
@@ -228,31 +308,30 @@ static void refuse(struct world *w, const struct cluster_message *m, struct mono
 
 void receive_switch(struct world *w, const struct cluster_message *m, struct mono now)
 {
-    struct guest *g = handover_guest(w->cluster->handover, m->id);
+    struct handover *h = w->cluster->handover;
+    struct guest *g = handover_guest(h, m->id);
     struct session_ref who;
 
     if ((g && g->state == GUEST_HERE && g->count >= m->count) || came(w, m, now)) {
         answer(w, m, CLUSTER_CONFIRM, 0);
         return;
     }
+    if (g && g->state != GUEST_ASKED)
+        return; /* it is under way */
     if (!g || g->count != m->count) {
         refuse(w, m, now);
         return;
     }
     if (!is_sound(w, &m->soul) || !is_ours(w, &m->soul) || name_taken(w, m->soul.name, &who) ||
-        take(w, g, m, now) != 0) {
+        naming_take(w, m->soul.name, m->soul.token, &g->name_at) != 0) {
         refuse(w, m, now);
         drop(w, g);
         return;
     }
-    if (id_pool_owns(&w->ids, m->id))
-        id_pool_abroad(&w->ids, m->id, false);
-    g->state = GUEST_HERE;
-    g->since = now;
-    w->metrics.guests_taken++;
-    answer(w, m, CLUSTER_CONFIRM, 0);
-    if (!(g->soul.bits & CLUSTER_CLIENT)) /* nobody will attach */
-        drop(w, g);
+    g->state = GUEST_TAKES;
+    handover_keep_soul(&g->soul, &m->soul, g->name, g->key);
+    if (handover_told_take(h, handover_guest_index(h, g), m->soul.told) != 0)
+        g->soul.bits |= CLUSTER_AFRESH;
 }
 
 /* --- what is late --------------------------------------------------------------------------------
@@ -344,6 +423,8 @@ static void turn_away(struct world *w, struct guest *g, struct mono now)
     struct session_ref who = g->client;
     const struct session *s = &w->sessions.list[who.slot];
 
+    if (g->name_at != REALM_NONE)
+        naming_leave(w, g->name_at);
     drop(w, g);
     outbox_close(&w->outbox, s->link, s->sid, 0, "the entity is not here any more");
     inbox_session_end(w, who, now);
@@ -390,6 +471,8 @@ static void take_outside(struct world *w, struct guest *g, struct mono now)
         return;
     }
     sessions_take_name(&w->sessions, g->client, g->soul.name);
+    naming_own(w, g->name_at, g->client);
+    g->name_at = REALM_NONE;
     characters_begin(&w->characters, g->client.slot);
     s->state = SESSION_LOGGED;
     s->next_id = g->id;
@@ -413,6 +496,8 @@ static bool is_over(struct world *w, struct guest *g, struct mono now)
 {
     struct session *s;
 
+    if (g->state == GUEST_TAKES) /* the key's answer comes, or everything is void */
+        return false;
     if (g->state == GUEST_ASKED)
         return clock_since(now, g->since) > HANDOVER_WAIT_NS;
     if (g->client.gen == 0)
@@ -429,6 +514,8 @@ static void forget(struct world *w, struct guest *g, struct mono now)
         realm_past_refuse(w->cluster, g->id, g->count, now);
     else
         w->metrics.guests_lost++;
+    if (g->name_at != REALM_NONE)
+        naming_leave(w, g->name_at);
     drop(w, g);
     if (outside)
         courier_id_end(w, id, now);

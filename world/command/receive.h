@@ -14,6 +14,8 @@
 
 void receive_prepare(struct world *w, const struct cluster_message *m, struct mono now);
 void receive_switch(struct world *w, const struct cluster_message *m, struct mono now);
+/* The name of one that is handed to us is ours now, and so is it; or it is not to be had. */
+void receive_named(struct world *w, uint32_t place, bool ours, struct mono now);
 void receive_late(struct world *w, const struct cluster_message *m, struct mono now);
 void receive_late_end(struct world *w, const struct cluster_message *m, struct mono now);
 

@@ -200,7 +200,8 @@ void router_replay(struct world *w, struct session_ref who, struct mono now)
     }
 }
 
-void router_refuse(struct world *w, struct session_ref who, const char *reason, struct mono now)
+/* False: nothing waits. */
+static bool refuse_first(struct world *w, struct session_ref who, const char *reason)
 {
     struct walk_head head;
     struct session *s;
@@ -208,11 +209,23 @@ void router_refuse(struct world *w, struct session_ref who, const char *reason, 
     int err;
 
     if (!sessions_find(&w->sessions, who, &s) || !backlog_peek(&w->backlog, who.slot, &body))
-        return;
+        return false;
     err = walk_body(body, &head);
     ASSERT(err == 0);
     backlog_drop(&w->backlog, who.slot);
     w->reason = reason;
     router_error(w, s, head.cmd, head.seq, PE_UNAVAILABLE);
-    router_replay(w, who, now);
+    return true;
+}
+
+void router_refuse(struct world *w, struct session_ref who, const char *reason, struct mono now)
+{
+    if (refuse_first(w, who, reason))
+        router_replay(w, who, now);
+}
+
+void router_refuse_all(struct world *w, struct session_ref who, const char *reason)
+{
+    while (refuse_first(w, who, reason))
+        ;
 }

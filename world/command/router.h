@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "proto/cluster.h"
 #include "world/session/resume.h"
 #include "world/world.h"
 
@@ -24,6 +25,8 @@ int router_dispatch(struct world *w, struct session_ref who, struct span body,
 void router_replay(struct world *w, struct session_ref who, struct mono now);
 /* The request that waits in front is refused with 13 and this reason; the others go on. */
 void router_refuse(struct world *w, struct session_ref who, const char *reason, struct mono now);
+/* All that waits is refused like that. */
+void router_refuse_all(struct world *w, struct session_ref who, const char *reason);
 /* A request is refused: counted and answered. The world's `reason`, if there is one, stands in for
  * the code's own text. */
 void router_error(struct world *w, const struct session *s, uint32_t cmd, uint32_t seq,
@@ -45,6 +48,13 @@ void cmd_enter_tell(struct world *w, const struct session *s, uint32_t seq);
 int cmd_enter_again(struct world *w, struct session_ref who, struct mono now) MUST_CHECK;
 /* LoginReq with a key: as a router_fn. */
 router_fn cmd_resume;
+/* The id under which the session stands in the world, or is to enter. False: there is none left. */
+bool cmd_resume_id(struct world *w, struct session *s, struct mono now, uint32_t *id);
+/* A session that was asked for by its key, which waits at another world: it goes there. */
+void cmd_resume_elsewhere(struct world *w, struct session_ref who, const struct cluster_message *m,
+                          struct mono now);
+/* Whoever is logged in ends, for another who has its name from here on. */
+void cmd_login_end(struct world *w, struct session_ref who, struct mono now);
 /* The session's connection is lost, its entity is in the world: both wait for the resume window. */
 void cmd_resume_wait(struct world *w, struct session_ref who, struct mono now);
 /* A new key for a session that has its name; where there is no window, none. */
@@ -61,6 +71,8 @@ void cmd_resume_take_over(struct world *w, struct session_ref old, struct sessio
 void cmd_bind(struct world *w, struct session_ref who, struct span note, struct mono now);
 /* What the gateway is to keep of the session from now on. */
 void cmd_bind_note(struct world *w, const struct session *s);
+/* The same for one that is inside, or not, at another world. */
+void cmd_bind_note_as(struct world *w, const struct session *s, bool inside);
 /* Nobody sees it any more from `tick` on, and it sees nobody: before it ends, or goes away. */
 void cmd_enter_part(struct world *w, uint32_t slot, uint32_t tick);
 /* Take the session's entity out of the world, if it is there. */

@@ -1,12 +1,9 @@
 /* world/edge/cluster_nats.c: see the header. */
-#include "world/edge/cluster_nats.h"
+#include "world/edge/cluster_nats_own.h"
 
 #include "common/err.h"
-#include "common/io/nats_bus.h"
 #include "common/log.h"
-#include "common/nats_url.h"
 #include "common/rng.h"
-#include "world/cluster/member.h"
 #include "world/cluster/realm.h"
 #include "world/command/courier.h"
 
@@ -22,32 +19,7 @@
 #define SETTLE_LEASES       1           /* between the last change of an owner and the next */
 #define IDS_BLOCK           4096u
 #define IDS_LOW             1024u /* ids left: another block is asked for */
-#define NAMES               1u
-#define GENERATION_LOW_BITS 16 /* below the unix time in ms */
-
-struct cluster_nats {
-    struct cluster_nats_config config;
-    struct loop *loop;
-    struct loop_timer *timer;
-    struct nats_bus *bus;
-    struct member member;
-    struct world *world;      /* NULL: not served yet */
-    struct kv_command *asked; /* [NATS_BUS_KEYS_MAX] by ticket */
-    uint32_t *free;           /* [n_free] tickets */
-    uint32_t n_free;
-    char id[LINK_WORLD_MAX + 1];
-    char shown[NATS_URL_SHOWN]; /* the URL */
-    loop_fn *quit_done;         /* NULL: nobody waits for the end of the lease */
-    struct mono quit_by;        /* it is over by itself */
-    void *quit_arg;
-
-    uint32_t term;       /* of what is held: see world/cluster/member */
-    uint64_t generation; /* of the subjects that are listened to; 0: none */
-    bool *listens;       /* [zones] */
-    bool acts, timed;
-    uint64_t fed;    /* ids that came so far */
-    uint64_t barred; /* messages */
-};
+#define GENERATION_LOW_BITS 16    /* below the unix time in ms */
 
 bool cluster_nats_built(void)
 {
@@ -68,67 +40,6 @@ int cluster_nats_id_ok(const char *id)
             return E_BAD;
     }
     return 0;
-}
-
-/* --- what worlds say ---------------------------------------------------------------------------
- */
-
-static struct span subject(const struct cluster_nats *c, char out[NATS_BUS_SUBJECT_MAX + 1],
-                           const char *kind, struct span last)
-{
-    int n = snprintf(out, NATS_BUS_SUBJECT_MAX + 1, "aegis.%016" PRIx64 ".%s%s%.*s", c->generation,
-                     kind, last.n > 0 ? "." : "", (int)last.n, (const char *)last.p);
-
-    ASSERT(n > 0);
-    ASSERT(n <= NATS_BUS_SUBJECT_MAX);
-    return span_of(out, (size_t)n);
-}
-
-static void say(struct cluster_nats *c, const char *kind, struct span last, struct span message)
-{
-    char text[NATS_BUS_SUBJECT_MAX + 1];
-
-    if (c->generation == 0 || !member_may_act(&c->member, clock_mono())) {
-        c->barred++;
-        return;
-    }
-    if (nats_bus_publish(c->bus, subject(c, text, kind, last), &message, 1) != 0)
-        return; /* counted there; whoever needs it asks again */
-}
-
-static void door_send(void *arg, struct span world, struct span message)
-{
-    say(arg, "world", world, message);
-}
-
-static struct span zone_text(char out[16], uint32_t zone)
-{
-    return span_of(out, (size_t)snprintf(out, 16, "%" PRIu32, zone));
-}
-
-static void door_publish(void *arg, uint32_t zone, struct span message)
-{
-    char number[16];
-
-    say(arg, "zone", zone_text(number, zone), message);
-}
-
-static void door_tell(void *arg, struct span message)
-{
-    say(arg, "all", (struct span){0}, message);
-}
-
-static const struct cluster_door_ops door_ops = {
-    .send = door_send, .publish = door_publish, .tell = door_tell};
-
-struct cluster_door cluster_nats_door(struct cluster_nats *c)
-{
-    return (struct cluster_door){.ops = &door_ops,
-                                 .arg = c,
-                                 .world = span_text(c->id),
-                                 .nx = c->config.nx,
-                                 .ny = c->config.ny,
-                                 .margin = c->config.margin};
 }
 
 static void on_message(void *arg, struct span from, struct span bytes)
@@ -152,7 +63,7 @@ static void on_message(void *arg, struct span from, struct span bytes)
 static void listen_to(struct cluster_nats *c, const char *kind, struct span last, bool on)
 {
     char text[NATS_BUS_SUBJECT_MAX + 1];
-    struct span s = subject(c, text, kind, last);
+    struct span s = cluster_nats_subject(c, text, kind, last);
     int err = on ? nats_bus_subscribe(c->bus, s) : nats_bus_unsubscribe(c->bus, s);
 
     if (err != 0)
@@ -166,7 +77,7 @@ static void listen_to_zone(struct cluster_nats *c, uint32_t zone, bool on)
     if (c->listens[zone] == on)
         return;
     c->listens[zone] = on;
-    listen_to(c, "zone", zone_text(number, zone), on);
+    listen_to(c, "zone", cluster_nats_zone(number, zone), on);
 }
 
 static void listen_all(struct cluster_nats *c, bool on)
@@ -210,6 +121,47 @@ static void keep_owners(struct cluster_nats *c, struct mono now)
     for (uint32_t i = 0; i < c->world->cluster->n_zones; i++)
         listen_to_zone(c, i, c->generation != 0 && realm_listens(c->world->cluster, i));
     outbox_flush(&c->world->outbox);
+}
+
+/* False: it has no answer yet. */
+static bool name_word(const struct name *n, struct courier_name *out)
+{
+    switch (n->state) {
+    case NAME_HELD:
+        out->word = COURIER_NAME_HELD;
+        out->token = n->cell.revision;
+        return true;
+    case NAME_ELSEWHERE:
+        out->word = COURIER_NAME_ELSEWHERE;
+        out->holder = claim_name_span(&n->cell.value.world);
+        return true;
+    case NAME_GONE:
+        out->word = COURIER_NAME_GONE;
+        return true;
+    case NAME_NONE:
+        out->word = COURIER_NAME_FREE;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What became of names. */
+static void keep_names(struct cluster_nats *c, struct mono now)
+{
+    bool any = false;
+    uint32_t at;
+
+    while (names_next(&c->member.names, &at)) {
+        struct courier_name n = {.place = at, .generation = c->member.tables};
+
+        if (!name_word(&c->member.names.names[at], &n))
+            continue;
+        courier_name(c->world, &n, now);
+        any = true;
+    }
+    if (any)
+        outbox_flush(&c->world->outbox);
 }
 
 static void keep_ids(struct cluster_nats *c)
@@ -334,6 +286,7 @@ static void settle(struct cluster_nats *c)
     keep_term(c, now);
     keep_generation(c);
     keep_owners(c, now);
+    keep_names(c, now);
     keep_ids(c);
     tell_state(c, now);
     tell_quit(c, now);
@@ -355,6 +308,7 @@ static void on_up(void *arg, bool up)
     struct cluster_nats *c = arg;
 
     log_line(up ? LOG_INFO : LOG_WARN, "cluster: nats %s url=%s", up ? "up" : "away", c->shown);
+    courier_keys(c->world, up);
 }
 
 static void on_answer(void *arg, const struct nats_bus_answer *a)
@@ -472,7 +426,7 @@ int cluster_nats_serve(struct cluster_nats *c, struct world *w, struct span addr
                               .terms = c->config.terms,
                               .zones = w->cluster->n_zones,
                               .settle_ns = SETTLE_LEASES * lease_ns,
-                              .names = NAMES,
+                              .names = CLUSTER_DOOR_NAMES(w->sessions.slots.cap),
                               .ids = IDS_BLOCK,
                               .blocks = w->ids.max / IDS_BLOCK};
     int err;

@@ -69,13 +69,12 @@ bool resume_due(const struct sessions *s, struct mono now, struct session_ref *o
 #define NOTE_INSIDE  1
 #define NOTE_KEY     2
 
-size_t resume_note_write(const struct session *s, uint8_t out[RESUME_NOTE_MAX])
+size_t resume_note_write(const struct session *s, bool inside, uint8_t out[RESUME_NOTE_MAX])
 {
     ASSERT(s->name_len > 0);
     memset(out, 0, RESUME_NOTE_HEAD);
     out[0] = NOTE_VERSION;
-    out[1] =
-        (uint8_t)((s->state == SESSION_INSIDE ? NOTE_INSIDE : 0) | (s->has_key ? NOTE_KEY : 0));
+    out[1] = (uint8_t)((inside ? NOTE_INSIDE : 0) | (s->has_key ? NOTE_KEY : 0));
     if (s->has_key)
         memcpy(out + 2, s->key, SESSION_KEY_BYTES);
     memcpy(out + RESUME_NOTE_HEAD, s->name, s->name_len);

@@ -25,8 +25,8 @@ struct resume_note {
     struct span name; /* 1 to PROTO_NAME_MAX bytes of anything; within the note */
 };
 
-/* The session has its name. Returns the note's bytes. */
-size_t resume_note_write(const struct session *s, uint8_t out[RESUME_NOTE_MAX]);
+/* The session has its name. `inside`: its entity is in the world. Returns the note's bytes. */
+size_t resume_note_write(const struct session *s, bool inside, uint8_t out[RESUME_NOTE_MAX]);
 /* False: no note of ours. */
 bool resume_note_read(struct span note, struct resume_note *out) MUST_CHECK;
 
