@@ -53,7 +53,7 @@ enum client_end {
 #undef CLIENT_END
 };
 
-#define CLIENT_SLOT_BITS 22 /* more clients than one process can have descriptors for */
+#define CLIENT_SLOT_BITS 21 /* more clients than one process can have descriptors for */
 
 /* Kept small: an idle client costs this and its peer's text (72 bytes for an IPv4 one), its stream,
  * and 36 bytes of tables. Times are clients->awake_ms at the last step. */
@@ -70,6 +70,7 @@ struct client {
     bool parting : 1;   /* is read no longer; its Bye waits for the answers in flight */
     bool ws : 1;        /* framed by transport_ws, not as the clients are; set before its start */
     bool watched : 1;   /* its queue does not empty; kept by gateway/drains */
+    bool waits : 1;     /* its session is on its way to a world; kept by the relay */
     union {
         uint32_t heard_ms;  /* OPEN: the last whole frame */
         uint32_t dead_next; /* DEAD: the next one's slot, WHEEL_NONE: none */

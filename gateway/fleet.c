@@ -66,7 +66,7 @@ int fleet_add(struct fleet *f, const char *addr)
     l = calloc(1, sizeof(*l));
     if (!l)
         return E_NOMEM;
-    const int r = relay_link_add(f->relay, &l->uplink, &place);
+    const int r = relay_link_add(f->relay, &l->uplink, (struct span){0}, &place);
     if (r != 0) {
         free(l);
         return r;

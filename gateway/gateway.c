@@ -135,7 +135,7 @@ static void gateway_step(void *arg)
     clients_step(&g->clients, passed_ms);
     if (g->place.index == 0)
         addresses_step(g->place.addresses, gateway_now_ms(g));
-    relay_step(&g->relay);
+    relay_step(&g->relay, passed_ms);
     if (g->draining)
         gateway_drain_step(g);
     loop_timer_arm(g->timer, GATEWAY_STEP_NS);
@@ -441,6 +441,7 @@ const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
     m->clients = g->clients.open;
     m->clients_max = g->clients.limits.clients_max;
     m->sessions = g->relay.sessions;
+    m->sessions_waiting = g->relay.n_waits;
     m->link_ready = fleet_ready(&g->fleet);
     m->trace_lines = g->clients.trace.lines;
     m->sends_batched = stream_batched(g->loop);

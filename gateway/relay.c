@@ -67,8 +67,10 @@ static void relay_forward(void *arg, struct client *c, const struct span *bodies
 {
     struct relay *r = arg;
     struct span_writer w = span_writer_of(r->scratch, r->scratch_cap);
-    struct relay_link *l = c->session ? relay_at(r, c) : relay_pick(r);
+    struct relay_link *l = c->session ? relay_at(r, c) : relay_pick_for(r, c);
     uint32_t frames = 1;
+
+    relay_wait_end(r, c); /* it is read no longer while it waits: nothing comes here then */
 
     if (!l)
         return; /* a link that just broke was the last: all are told in a moment */
@@ -107,6 +109,8 @@ static void relay_gone(void *arg, struct client *c)
     struct relay *r = arg;
 
     r->notes[c->slot].n = 0;
+    relay_wait_end(r, c);
+    relay_way_forget(r, c);
     if (!c->session)
         return;
     relay_write_close(relay_at(r, c), relay_session(r, c), 0);
@@ -128,6 +132,36 @@ static const struct clients_world relay_world = {
     .gone = relay_gone,
 };
 
+/* --- links ---------------------------------------------------------------------------------- */
+
+static bool relay_vacant(const struct relay_link *l)
+{
+    return !l->uplink && l->waits == 0;
+}
+
+struct relay_link *relay_place(struct relay *r, struct span world)
+{
+    struct relay_link *spare = NULL;
+
+    ASSERT(world.n <= LINK_WORLD_MAX);
+    for (uint32_t i = 0; i < r->n_links; i++) {
+        struct relay_link *l = &r->links[i];
+
+        if (relay_vacant(l))
+            spare = spare ? spare : l;
+        else if (world.n > 0 && span_equal(span_text(l->world), world))
+            return l;
+    }
+    if (!spare && r->n_links == RELAY_LINKS_MAX)
+        return NULL;
+    if (!spare)
+        spare = &r->links[r->n_links++];
+    *spare = (struct relay_link){.relay = r};
+    if (world.n > 0)
+        memcpy(spare->world, world.p, world.n);
+    return spare;
+}
+
 /* --- life ---------------------------------------------------------------------------------- */
 
 int relay_init(struct relay *r, struct clients *clients, struct gateway_metrics *metrics)
@@ -141,7 +175,10 @@ int relay_init(struct relay *r, struct clients *clients, struct gateway_metrics 
     r->gen = calloc(clients->slots.cap, sizeof(*r->gen));
     r->notes = calloc(clients->slots.cap, sizeof(*r->notes));
     r->at = calloc(clients->slots.cap, sizeof(*r->at));
-    if (!r->scratch || !r->gen || !r->notes || !r->at) {
+    r->waits = calloc(clients->slots.cap, sizeof(*r->waits));
+    r->ways = calloc(clients->slots.cap, sizeof(*r->ways));
+    r->now_ms = 1;
+    if (!r->scratch || !r->gen || !r->notes || !r->at || !r->waits || !r->ways) {
         relay_fini(r);
         return E_NOMEM;
     }
@@ -151,12 +188,15 @@ int relay_init(struct relay *r, struct clients *clients, struct gateway_metrics 
     return 0;
 }
 
-int relay_link_add(struct relay *r, struct uplink *u, struct relay_link **out)
+int relay_link_add(struct relay *r, struct uplink *u, struct span world, struct relay_link **out)
 {
-    if (r->n_links == RELAY_LINKS_MAX)
+    struct relay_link *l = relay_place(r, world);
+
+    if (!l)
         return E_FULL;
-    *out = &r->links[r->n_links++];
-    **out = (struct relay_link){.relay = r, .uplink = u};
+    ASSERT(!l->uplink);
+    l->uplink = u;
+    *out = l;
     return 0;
 }
 
@@ -166,6 +206,10 @@ void relay_fini(struct relay *r)
     free(r->gen);
     free(r->notes);
     free(r->at);
+    free(r->waits);
+    free(r->ways);
+    r->waits = NULL;
+    r->ways = NULL;
     r->at = NULL;
     r->notes = NULL;
     r->scratch = NULL;

@@ -6,20 +6,39 @@
 #include "common/log.h"
 #include "proto/protocol.h"
 
-struct relay_link *relay_pick(struct relay *r)
+#include <stdio.h>
+
+/* Is `a` the one to have the next session, of these two? */
+static bool relay_better(const struct relay_link *a, const struct relay_link *b)
+{
+    if (a->spared != b->spared)
+        return b->spared;
+    if (a->pressed != b->pressed)
+        return b->pressed;
+    return a->sessions < b->sessions;
+}
+
+struct relay_link *relay_pick(struct relay *r, const struct relay_link *but)
 {
     struct relay_link *best = NULL;
 
     for (uint32_t i = 0; i < r->n_links; i++) {
         struct relay_link *l = &r->links[i];
 
-        if (!l->ready)
+        if (!l->ready || (but && l == but))
             continue;
-        if (!best || l->pressed < best->pressed ||
-            (l->pressed == best->pressed && l->sessions < best->sessions))
+        if (!best || relay_better(l, best))
             best = l;
     }
     return best;
+}
+
+struct relay_link *relay_pick_for(struct relay *r, const struct client *c)
+{
+    const uint8_t shun = r->ways[c->slot].shun;
+    struct relay_link *l = shun ? relay_pick(r, &r->links[shun - 1]) : NULL;
+
+    return l ? l : relay_pick(r, NULL);
 }
 
 static struct span relay_peer(const struct client *c)
@@ -47,6 +66,8 @@ uint32_t relay_open(struct relay_link *l, struct client *c, struct span_writer *
     if (++r->gen[c->slot] == 0)
         r->gen[c->slot] = 1;
     relay_take_session(l, c);
+    if (r->ways[c->slot].shun)
+        r->ways[c->slot].shun = 0;
     if (note->n > 0) {
         r->metrics->binds++;
         link_write_bind(w, relay_session(r, c), relay_peer(c), span_of(note->bytes, note->n));
@@ -66,74 +87,50 @@ void relay_tell_login(struct relay *r, struct client *c)
     client_send_error(c, PE_NOT_LOGGED_IN, 0, 0);
 }
 
-static struct relay_link *relay_of_world(struct relay *r, struct span world)
+void relay_attach(struct relay_link *to, struct client *c, uint32_t entity, uint32_t count)
 {
-    for (uint32_t i = 0; i < r->n_links; i++) {
-        struct relay_link *l = &r->links[i];
-
-        if (l->ready && span_equal(span_text(l->uplink->world), world))
-            return l;
-    }
-    return NULL;
-}
-
-/* It has a session no more; when a world is there it is bound anew. */
-static void relay_lose(struct relay *r, struct client *c)
-{
-    if (!c->logged_in) /* it does not know that it is */
-        r->notes[c->slot].n = 0;
-    relay_forget_session(r, c);
-    client_parted(c);
-    r->bind_at = 0;
-}
-
-void relay_redirect(struct relay_link *l, const struct link_frame *f)
-{
-    struct relay *r = l->relay;
-    struct client *c = relay_find(l, f->session);
-    struct relay_link *to = relay_of_world(r, f->world);
+    struct relay *r = to->relay;
     struct span_writer w = span_writer_of(r->scratch, r->scratch_cap);
-    const struct relay_note *note;
+    const struct relay_note *note = &r->notes[c->slot];
     uint32_t frames = 1;
 
-    link_write_left(&w, f->session);
-    relay_write(l, &w, 1);
-    if (!c) {
-        r->metrics->stale_data++;
-        return;
-    }
-    if (!to) {
-        r->metrics->redirects_lost++;
-        log_often(LOG_WARN, "redirect to a world that is away world=%.*s peer=%s", (int)f->world.n,
-                  (const char *)f->world.p, c->peer);
-        relay_lose(r, c);
-        r->metrics->told_unavailable++;
-        client_send_error(c, PE_UNAVAILABLE, 0, 0);
-        return;
-    }
-    r->metrics->redirects++;
-    relay_forget_session(r, c);
     relay_take_session(to, c);
-    note = &r->notes[c->slot];
-    w.len = 0;
-    link_write_attach(&w, f->session, relay_peer(c), span_of(note->bytes, note->n), f->entity,
-                      f->count);
+    link_write_attach(&w, relay_session(r, c), relay_peer(c), span_of(note->bytes, note->n), entity,
+                      count);
     frames += relay_tell_slow(r, c, &w);
     relay_write(to, &w, frames);
     if (c->parting)
         relay_part(r, c);
 }
 
+void relay_lose(struct relay *r, struct client *c)
+{
+    if (!c->logged_in) /* it does not know that it is */
+        r->notes[c->slot].n = 0;
+    relay_forget_session(r, c);
+    relay_wait_end(r, c);
+    client_parted(c);
+}
+
+/* The same, since its world is lost; when one is there it is bound anew. */
+static void relay_bereave(struct relay *r, struct client *c)
+{
+    relay_lose(r, c);
+    r->bind_at = 0;
+    r->metrics->told_unavailable++;
+    client_send_error(c, PE_UNAVAILABLE, 0, 0);
+}
+
 /* Bind those that are to be, from bind_at on; a batch of them is one write to one world. */
 static void relay_bind_some(struct relay *r)
 {
     struct span_writer w = span_writer_of(r->scratch, r->scratch_cap);
-    struct relay_link *l = relay_pick(r);
+    struct relay_link *l = relay_pick(r, NULL);
     uint32_t frames = 0, binds = 0;
 
     while (l && r->bind_at < r->clients->slots.fresh && binds < RELAY_BINDS_AT_ONCE) {
         struct client *c = clients_find(r->clients, r->bind_at++);
-        if (!c || c->session || c->parting || r->notes[c->slot].n == 0)
+        if (!c || c->session || c->waits || c->parting || r->notes[c->slot].n == 0)
             continue;
         frames += relay_open(l, c, &w);
         binds++;
@@ -142,7 +139,7 @@ static void relay_bind_some(struct relay *r)
         relay_write(l, &w, frames);
         w.len = 0;
         frames = 0;
-        l = relay_pick(r);
+        l = relay_pick(r, NULL);
     }
     if (l)
         relay_write(l, &w, frames);
@@ -150,8 +147,10 @@ static void relay_bind_some(struct relay *r)
         r->bind_at = UINT32_MAX;
 }
 
-void relay_step(struct relay *r)
+void relay_step(struct relay *r, uint32_t ms)
 {
+    r->now_ms += ms;
+    relay_wait_step(r);
     if (r->bind_at != UINT32_MAX && r->clients->world_up)
         relay_bind_some(r);
 }
@@ -170,7 +169,8 @@ static void relay_read(struct relay *r)
     for (uint32_t slot = 0; !r->clients->paused && slot < r->clients->slots.fresh; slot++) {
         struct client *c = clients_find(r->clients, slot);
         if (c)
-            r->clients->conn->read_pause(c->conn, c->session && relay_at(r, c)->pressed);
+            r->clients->conn->read_pause(c->conn,
+                                         c->waits || (c->session && relay_at(r, c)->pressed));
     }
 }
 
@@ -179,11 +179,12 @@ void relay_ready(void *arg)
     struct relay_link *l = arg;
     struct relay *r = l->relay;
 
+    snprintf(l->world, sizeof(l->world), "%s", l->uplink->world);
     relay_set_ready(l, true);
     relay_read(r);
     for (uint32_t slot = 0; slot < r->clients->slots.fresh; slot++) {
         struct client *c = clients_find(r->clients, slot);
-        if (!c || c->session)
+        if (!c || c->session || c->waits)
             continue;
         if (r->notes[slot].n == 0)
             relay_tell_login(r, c);
@@ -193,13 +194,11 @@ void relay_ready(void *arg)
     relay_bind_some(r);
 }
 
-void relay_lost(void *arg, const char *reason)
+/* It takes nothing more, and will say nothing more. */
+static void relay_end(struct relay_link *l)
 {
-    struct relay_link *l = arg;
     struct relay *r = l->relay;
 
-    relay_send_run(r);
-    log_often(LOG_WARN, "link lost reason=\"%s\" clients=%u", reason, l->sessions);
     l->pressed = false;
     relay_set_ready(l, false);
     relay_read(r);
@@ -207,15 +206,36 @@ void relay_lost(void *arg, const char *reason)
         struct client *c = clients_find(r->clients, slot);
         const bool here = c && c->session && relay_at(r, c) == l;
 
-        if (!c || (!here && r->clients->world_up))
-            continue;
-        relay_lose(r, c);
-        r->metrics->told_unavailable++;
-        client_send_error(c, PE_UNAVAILABLE, 0, 0);
+        if (c && (here || !r->clients->world_up))
+            relay_bereave(r, c);
     }
     ASSERT(l->sessions == 0);
     if (!r->clients->world_up)
         r->bind_at = UINT32_MAX;
+}
+
+void relay_lost(void *arg, const char *reason)
+{
+    struct relay_link *l = arg;
+
+    relay_send_run(l->relay);
+    log_often(LOG_WARN, "link lost reason=\"%s\" clients=%u", reason, l->sessions);
+    relay_end(l);
+}
+
+void relay_link_remove(struct relay_link *l)
+{
+    struct relay *r = l->relay;
+
+    ASSERT(l->uplink);
+    relay_send_run(r);
+    if (l->ready)
+        log_often(LOG_INFO, "world gone world=%s clients=%u", l->world, l->sessions);
+    if (l->ready || l->sessions > 0)
+        relay_end(l);
+    l->uplink = NULL;
+    l->spared = false;
+    relay_step(r, 0);
 }
 
 void relay_pressure(void *arg, bool on)

@@ -1,6 +1,6 @@
 /* gateway/relay_own.h: what the rooms of the relay share, and nobody else sees.
- * relay.c keeps the sessions and brings up what clients say, relay_hear.c what worlds say, and
- * relay_bind.c says at which world a session is.
+ * relay.c keeps the sessions and brings up what clients say, relay_hear.c what worlds say,
+ * relay_bind.c says at which world a session is, and relay_wait.c has those that are on their way.
  */
 #pragma once
 
@@ -32,6 +32,9 @@ static inline struct client *relay_find(const struct relay_link *l, uint64_t ses
 }
 
 /* --- relay.c */
+/* Where the world of this id is, or will be. Of an empty id, and of one that is nowhere yet, a new
+ * place, which is free again unless something is put there. NULL: full. */
+struct relay_link *relay_place(struct relay *r, struct span world);
 void relay_take_session(struct relay_link *l, struct client *c);
 void relay_forget_session(struct relay *r, struct client *c);
 void relay_set_ready(struct relay_link *l, bool ready);
@@ -43,18 +46,31 @@ void relay_write_close(struct relay_link *l, uint64_t session, uint32_t code);
 void relay_part(void *arg, struct client *c);
 
 /* --- relay_bind.c */
-/* The world that has fewest sessions, of those that take them; NULL: none is there. */
-struct relay_link *relay_pick(struct relay *r);
+/* The world that has fewest sessions, of those that take them, `but` apart; NULL: none is there. */
+struct relay_link *relay_pick(struct relay *r, const struct relay_link *but);
+/* The same for a client, not where it was sent away from unless there is no other. */
+struct relay_link *relay_pick_for(struct relay *r, const struct client *c);
 /* A session for a client that has none: bound where a world has said what it is to know it by. How
  * many frames are written. */
 uint32_t relay_open(struct relay_link *l, struct client *c, struct span_writer *w);
 /* It has to log in again, and is told so where it believes to be. */
 void relay_tell_login(struct relay *r, struct client *c);
-/* Another world has it from now on. */
-void relay_redirect(struct relay_link *l, const struct link_frame *f);
+/* Its session goes on at this world, as that of a hand-over, or by its note where entity is 0. */
+void relay_attach(struct relay_link *to, struct client *c, uint32_t entity, uint32_t count);
+/* It has a session no more, and what it asked last gets no answer. */
+void relay_lose(struct relay *r, struct client *c);
 void relay_ready(void *arg);
 void relay_lost(void *arg, const char *reason);
 void relay_pressure(void *arg, bool on);
+
+/* --- relay_wait.c */
+/* Another world has it from now on. */
+void relay_redirect(struct relay_link *l, const struct link_frame *f);
+/* It waits no longer. Nothing where it does not. */
+void relay_wait_end(struct relay *r, struct client *c);
+void relay_wait_step(struct relay *r);
+/* This one's way begins anew. */
+void relay_way_forget(struct relay *r, const struct client *c);
 
 /* --- relay_hear.c */
 /* Send what was gathered. */

@@ -86,11 +86,13 @@ static int read_redirect(struct span *rest, struct link_frame *f)
     int err = walk_uint(rest, UINT64_MAX, &f->session);
     if (err == 0)
         err = take_text(rest, LINK_WORLD_MAX, &f->world);
-    if (err == 0 && f->world.n == 0)
-        err = E_BAD;
     if (err == 0)
         err = take_u32(rest, &f->entity);
-    return err == 0 ? take_u32(rest, &f->count) : err;
+    if (err == 0)
+        err = take_u32(rest, &f->count);
+    if (err == 0 && f->world.n == 0 && (f->entity != 0 || f->count != 0))
+        err = E_BAD;
+    return err;
 }
 
 static int read_bind(struct span *rest, struct link_frame *f)
@@ -549,8 +551,8 @@ static void write_number(struct span_writer *w, enum link_kind kind, uint64_t nu
 void link_write_redirect(struct span_writer *w, uint64_t session, struct span world,
                          uint32_t entity, uint32_t count)
 {
-    ASSERT(world.n > 0);
     ASSERT(world.n <= LINK_WORLD_MAX);
+    ASSERT(world.n > 0 || (entity == 0 && count == 0));
     struct frame_out f = begin(w, 5, LINK_REDIRECT);
     msgpack_pack_uint64(&f.pk, session);
     put_text(&f, world);

@@ -34,7 +34,13 @@
  * word of this world for it. The gateway sends `left` behind the last frame that it sent here for
  * the session, and attach to the other world before the first one there; then congestion, if the
  * client does not drain. `entity` and `count` are the redirect's.
- * The old world forwards what came between, so nothing is lost, and nothing asked twice.
+ * The old world forwards what came between, so nothing is lost, and nothing asked twice. Where the
+ * other world is away the gateway waits for it, a bounded time, and then does as below.
+ *
+ * A redirect with entity 0 and count 0 hands over no entity: the other world is to know the session
+ * by its note, and takes the attach as a bind. One with an empty world id says that this world has
+ * nothing of the session any more: the gateway binds it at any other world, by its note, where it
+ * has one; what was asked here and not answered is lost.
  */
 #pragma once
 
@@ -71,7 +77,7 @@ struct link_frame {
     struct span id, key;  /* hello, proof: at most LINK_KEY_MAX; a hello's is its nonce, or empty */
     struct span text;     /* open, bind, attach: peer; close: reason */
     struct span note;     /* bind, note, attach: at most LINK_NOTE_MAX */
-    struct span world;    /* redirect: 1 to LINK_WORLD_MAX bytes */
+    struct span world;    /* redirect: at most LINK_WORLD_MAX bytes; empty: any other */
     uint32_t entity;      /* redirect, attach: its id */
     uint32_t count;       /* redirect, attach: of its hand-overs */
     uint32_t code;        /* close */

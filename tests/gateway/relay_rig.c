@@ -31,7 +31,7 @@ void relay_rig_setup(void)
     fake_crowd_init(&relay_rig.f);
     relay_rig.f.all.world_up = false;
     cr_assert_eq(relay_init(&relay_rig.r, &relay_rig.f.all, &relay_rig.f.metrics), 0);
-    cr_assert_eq(relay_link_add(&relay_rig.r, &relay_rig.u, &link), 0);
+    cr_assert_eq(relay_link_add(&relay_rig.r, &relay_rig.u, (struct span){0}, &link), 0);
     relay_rig.u.upstream = "world";
     relay_rig.u.id = span_text("gw");
     relay_rig.u.silence_ns = 3 * CLOCK_NS_PER_S;

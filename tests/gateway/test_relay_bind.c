@@ -155,10 +155,10 @@ Test(relay_bind, those_who_are_still_to_be_bound_are_bound_by_time_or_by_asking)
     }
     fake_feed_request(b, CMD_MOVE_REQ, 7);
     relay_rig_expect_data(expect_bind("b"), 1);
-    relay_step(&relay_rig.r);
+    relay_step(&relay_rig.r, 100);
     expect_bind("a");
     relay_rig_expect_silence();
-    relay_step(&relay_rig.r);
+    relay_step(&relay_rig.r, 100);
     relay_rig_expect_silence();
     cr_assert_eq(relay_rig.r.sessions, 2);
 }

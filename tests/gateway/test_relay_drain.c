@@ -53,7 +53,7 @@ static void setup(void)
     fake_crowd_init(&t.f);
     t.f.all.world_up = false;
     cr_assert_eq(relay_init(&t.r, &t.f.all, &t.f.metrics), 0);
-    cr_assert_eq(relay_link_add(&t.r, &t.u, &link), 0);
+    cr_assert_eq(relay_link_add(&t.r, &t.u, (struct span){0}, &link), 0);
     t.u.upstream = "world";
     t.u.id = span_text("gw");
     t.u.conn_ops = &fake_conn_ops;
