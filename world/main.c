@@ -253,8 +253,10 @@ static int open_store(struct program *p, char *why, size_t why_cap)
 {
     const struct world_options *o = &p->options;
     char reason[WHY_MAX - FLAG_MAX], shown[STORAGE_SHOWN];
-    struct storage_config c = {
-        .store = o->store, .delay_ns = o->store_delay_ns, .entities = o->core.max_entities};
+    struct storage_config c = {.store = o->store,
+                               .shared = o->cluster[0] != '\0',
+                               .delay_ns = o->store_delay_ns,
+                               .entities = o->core.max_entities};
     int err = storage_open(p->loop, &c, &p->storage, reason, sizeof(reason));
 
     storage_show(o->store, shown);
