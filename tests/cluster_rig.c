@@ -320,6 +320,7 @@ void crig_deliver(struct crig *r)
             any = true;
         }
         any |= crig_names_deliver(r);
+        any |= crig_store_deliver(r);
     }
 }
 
@@ -380,6 +381,8 @@ static void world_begin(struct crig *r, uint32_t i, const struct world_config *c
         .arg = w,
         .cluster = {carrier(), w, span_text(w->id), r->nx, r->ny, margin},
     };
+    if (r->store.on)
+        ops.store = (struct store_door){&CRIG_STORE_OPS, w};
     if (world_create(&c, &ops, &w->world, why, sizeof why) != 0)
         rig_fail("world_create: %s", why);
     id_pool_feed(&w->world->ids, 1 + i * IDS_EACH, IDS_EACH);
@@ -387,10 +390,12 @@ static void world_begin(struct crig *r, uint32_t i, const struct world_config *c
         rig_fail("no link");
 }
 
-struct crig *crig_create(const struct world_config *c, uint32_t nx, uint32_t ny, double margin)
+static struct crig *create(const struct world_config *c, uint32_t nx, uint32_t ny, double margin,
+                           bool stored)
 {
     log_init("world", LOG_OFF, LOG_TEXT);
     struct crig *r = calloc(1, sizeof *r);
+    r->store.on = stored;
     r->nx = nx;
     r->ny = ny;
     r->n_worlds = nx * ny;
@@ -414,6 +419,17 @@ struct crig *crig_create(const struct world_config *c, uint32_t nx, uint32_t ny,
     return r;
 }
 
+struct crig *crig_create(const struct world_config *c, uint32_t nx, uint32_t ny, double margin)
+{
+    return create(c, nx, ny, margin, false);
+}
+
+struct crig *crig_create_stored(const struct world_config *c, uint32_t nx, uint32_t ny,
+                                double margin)
+{
+    return create(c, nx, ny, margin, true);
+}
+
 void crig_zone(struct crig *r, uint32_t zone, uint32_t world, uint64_t epoch)
 {
     for (uint32_t i = 0; i < r->n_worlds; i++)
@@ -426,6 +442,7 @@ void crig_zone(struct crig *r, uint32_t zone, uint32_t world, uint64_t epoch)
 void crig_destroy(struct crig *r)
 {
     crig_names_fini(r);
+    crig_store_fini(r);
     for (uint32_t i = 0; i < r->n_worlds; i++) {
         world_destroy(r->worlds[i].world);
         queue_fini(&r->worlds[i].up);

@@ -14,6 +14,7 @@
 #include "common/rng.h"
 #include "proto/link.h"
 #include "tests/cluster_rig_names.h"
+#include "tests/cluster_rig_store.h"
 #include "tests/rig_view.h"
 #include "world/cluster/realm.h"
 #include "world/cluster/registry.h"
@@ -84,6 +85,7 @@ struct crig {
     uint64_t step; /* deliveries are counted by it; some to a tick */
     struct crig_queue carrier;
     struct crig_names names;
+    struct crig_store store;
     struct crig_weather weather;
     bool cut[CRIG_WORLDS_MAX]; /* nothing reaches it, or leaves it, but by its link */
     struct rng rng;
@@ -102,6 +104,9 @@ struct crig {
 struct world_config crig_config(void);
 /* nx * ny worlds, each with its zone, whose clients come in in the middle of it. */
 struct crig *crig_create(const struct world_config *c, uint32_t nx, uint32_t ny, double margin);
+/* The same with a store. */
+struct crig *crig_create_stored(const struct world_config *c, uint32_t nx, uint32_t ny,
+                                double margin);
 void crig_destroy(struct crig *r);
 /* Deliver all that is due, and whatever that leads to at once. */
 void crig_deliver(struct crig *r);

@@ -357,6 +357,7 @@ static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_wea
     uint64_t lost = 0;
     begin(&c, seed, hysteresis);
     c.r->weather = *weather;
+    c.r->names.delay = weather->delay;
     crig_tick(c.r, 2);
     for (uint32_t i = 0; i < n; i++)
         come(&c);
