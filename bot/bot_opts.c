@@ -60,6 +60,10 @@ const struct opt bot_opts[] = {
      .max = BOTS_MAX, .help = "load: so many more that come and go all the time"},
     {.name = "walk", .type = OPT_BOOL, .offset = AT(walk), .def = "false", .unit = "",
      .help = "load: each step is a WalkReq, and the world walks it; times include the way"},
+    {.name = "compare-after", .type = OPT_DURATION, .offset = AT(compare_after_ns), .def = "0",
+     .unit = "s", .min = 0, .max = 365.0 * DAY_S,
+     .help = "load: bots do not rest to compare views before they have walked for so long: for runs "
+     "in which something is broken at first"},
     {.name = "oracle", .type = OPT_BOOL, .offset = AT(oracle), .def = "false", .unit = "",
      .help = "load: views are compared while all walk too, tick by tick, with where each of the bots "
      "knows itself to be; with neither -walk nor -aoi-tiers"},

@@ -34,6 +34,7 @@ struct bot_config {
     double drop;                /* share of those in the world that is cut off in a second */
     uint64_t deaf, drip, churn; /* bots beside the n */
     bool walk;                  /* by WalkReq */
+    int64_t compare_after_ns;   /* of walking: from then on views are compared */
     bool oracle;                /* views are judged while all walk */
     uint64_t late;              /* ticks that one of them may be late */
     bool json;

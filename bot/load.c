@@ -311,7 +311,7 @@ static void walk(struct load *l)
     swarm_drop(l->swarm, l->config->drop);
     while (!l->runner.stop && left_ns > 0) {
         wait_for(l, "walking", NULL, left_ns < LOAD_REST_NS ? left_ns : LOAD_REST_NS);
-        if (!l->runner.stop)
+        if (!l->runner.stop && clock_since(clock_mono(), began) >= l->config->compare_after_ns)
             rest_and_compare(l);
         if (l->config->seconds_ns > 0)
             left_ns = l->config->seconds_ns - clock_since(clock_mono(), began);

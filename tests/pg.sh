@@ -2,7 +2,7 @@
 # tests/pg.sh: a PostgreSQL of a test's own, in a folder, on a socket and a loopback port.
 #
 #   tests/pg.sh make FOLDER    initialise it there, once
-#   tests/pg.sh run FOLDER     serve it until killed: becomes the server
+#   tests/pg.sh run FOLDER     serve it until killed: becomes the server, and ends with its parent
 #
 # Without care for the disk, so that tests are quick. As root it runs as the user postgres, since the
 # server refuses to be root. May touch: FOLDER. Never: a server of the machine's.
@@ -36,7 +36,7 @@ case $how in
     run)
         cd "$folder"
         # shellcheck disable=SC2086 # words
-        exec $as_user env LC_ALL=C "$bin/postgres" -D "$folder/data" -k "$folder" -p 5432 \
+        exec $as_user ${as_user:+--pdeathsig INT} env LC_ALL=C "$bin/postgres" -D "$folder/data" -k "$folder" -p 5432 \
             -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=20 \
             -c shared_buffers=16MB -c logging_collector=off -c log_min_messages=fatal ;;
 esac
