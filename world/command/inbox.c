@@ -57,6 +57,7 @@ void inbox_session_end(struct world *w, struct session_ref who, struct mono now)
     cmd_enter_undo(w, s, now);
     keep_end(w, who);
     naming_end(w, who);
+    ASSERT(w->backlog.chains[who.slot].bodies == 0);
     if (s->next_id != 0)
         courier_id_return(w, s->next_id);
     pause_end(w, s);

@@ -341,8 +341,12 @@ void receive_switch(struct world *w, const struct cluster_message *m, struct mon
 static void finish(struct world *w, struct guest *g, struct mono now)
 {
     struct session_ref who = g->client;
-    struct session *s = &w->sessions.list[who.slot];
+    struct session *s;
 
+    if (!sessions_find(&w->sessions, who, &s)) { /* it was lost just now */
+        drop(w, g);
+        return;
+    }
     if (g->cut) { /* what was lost has no answer of its own */
         struct message m = {.cmd = CMD_ERROR_NOTIFY};
 
