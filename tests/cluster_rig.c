@@ -220,13 +220,31 @@ static void post(struct crig *r, struct crig_client *c, struct span body)
     r->told++;
 }
 
+/* Its world holds nothing of it any more. */
+static void bind_elsewhere(struct crig *r, struct crig_client *c)
+{
+    uint8_t bytes[512];
+    struct span_writer w = span_writer_of(bytes, sizeof bytes);
+    c->lost += c->answered != c->sent;
+    c->answered = c->sent;
+    c->view.inside = false;
+    c->bound++;
+    do
+        c->world = (c->world + 1) % r->n_worlds;
+    while (r->worlds[c->world].dead);
+    link_write_bind(&w, c->sid, span_text("192.0.2.1:1"), span_of(c->note, c->note_bytes));
+    frame_up(r, c->world, &w);
+    if (c->congested)
+        crig_congestion(r, (uint32_t)c->sid - 1, true);
+}
+
 static void redirected(struct crig *r, struct crig_client *c, const struct link_frame *f)
 {
     uint8_t bytes[512];
     uint32_t to = 0;
     if (!c)
         return;
-    while (to < r->n_worlds && !span_equal(span_text(r->worlds[to].id), f->world))
+    while (f->world.n > 0 && to < r->n_worlds && !span_equal(span_text(r->worlds[to].id), f->world))
         to++;
     if (to == r->n_worlds)
         rig_fail("%sa redirect to nowhere", r->context);
@@ -234,6 +252,10 @@ static void redirected(struct crig *r, struct crig_client *c, const struct link_
     link_write_left(&w, c->sid);
     frame_up(r, c->world, &w);
     w = span_writer_of(bytes, sizeof bytes);
+    if (f->world.n == 0) {
+        bind_elsewhere(r, c);
+        return;
+    }
     link_write_attach(&w, c->sid, span_text("192.0.2.1:1"), span_of(c->note, c->note_bytes),
                       f->entity, f->count);
     frame_up(r, to, &w);

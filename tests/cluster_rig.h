@@ -56,6 +56,7 @@ struct crig_client {
     double x, y;             /* of the last answer that said so */
     uint32_t puts;           /* EnterResps unasked */
     uint32_t moved;          /* redirects followed */
+    uint32_t bound;          /* times it was sent away, and bound elsewhere */
     bool congested;
     uint32_t errors;      /* answers that were ErrorNotify */
     uint32_t lost;        /* ErrorNotify 13 unasked: answers may be lost */

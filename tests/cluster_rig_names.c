@@ -168,6 +168,24 @@ bool crig_names_deliver(struct crig *r)
     return any;
 }
 
+void crig_names_end(struct crig *r, uint32_t world)
+{
+    struct crig_names *s = &r->names;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->list[i].holder != world)
+            continue;
+        s->list[i].holder = CRIG_NONE;
+        s->list[i].revision = ++s->revision;
+    }
+    for (uint32_t i = 0; i < s->n_asks; i++)
+        if (s->asks[i].world != world)
+            s->asks[kept++] = s->asks[i];
+    s->n_asks = kept;
+    courier_term_ended(r->worlds[world].world, false, r->now);
+    outbox_flush(&r->worlds[world].world->outbox);
+}
+
 uint32_t crig_name_holder(const struct crig *r, const char *name)
 {
     for (uint32_t i = 0; i < r->names.n; i++)

@@ -48,5 +48,8 @@ void crig_names_init(struct crig *r);
 void crig_names_fini(struct crig *r);
 /* What is due lands, and is answered. Returns whether any did. */
 bool crig_names_deliver(struct crig *r);
+/* The world's term is over: what it holds is nobody's, what it asked is not answered, and its core
+ * hears of that. */
+void crig_names_end(struct crig *r, uint32_t world);
 /* Who holds it; CRIG_NONE: nobody. */
 uint32_t crig_name_holder(const struct crig *r, const char *name);

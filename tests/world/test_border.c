@@ -5,7 +5,7 @@
 #include "tests/cluster_rig.h"
 #include "tests/leak.h"
 #include "tests/world_rig.h"
-#include "world/cluster/realm.h"
+#include "world/cluster/border.h"
 #include "world/command/courier.h"
 
 #include <criterion/criterion.h>
@@ -132,7 +132,7 @@ Test(border, frames_that_come_twice_are_taken_once)
     end(r);
 }
 
-Test(border, a_zone_that_says_goodbye_or_has_no_owner_takes_its_ghosts_along)
+Test(border, a_zone_that_says_goodbye_or_has_no_owner_for_long_takes_its_ghosts_along)
 {
     struct crig *r = two();
     uint32_t a = crig_join_at(r, 0, "a", -5, 0), b = crig_join_at(r, 1, "b", 5, 0);
@@ -149,7 +149,12 @@ Test(border, a_zone_that_says_goodbye_or_has_no_owner_takes_its_ghosts_along)
     crig_tick(r, 6);
     cr_assert(crig_knows(r, a, b), "it was not its last word after all");
     courier_zone(r->worlds[0].world, 1, span_of(NULL, 0), 3, r->now);
-    crig_tick(r, 1);
+    crig_tick(r, 2 * BORDER_PENDING_TICKS);
+    cr_assert(crig_knows(r, a, b), "given up, its owner goes on until somebody has it");
+    r->worlds[1].dead = true;
+    crig_tick(r, BORDER_PENDING_TICKS - 1);
+    cr_assert(crig_knows(r, a, b));
+    crig_tick(r, 2);
     cr_assert_not(crig_knows(r, a, b));
     cr_assert_eq(r->worlds[0].world->entities.ghost_count, 0);
     end(r);

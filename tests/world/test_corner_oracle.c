@@ -49,6 +49,9 @@ struct corner {
     uint32_t oldest[CRIG_WORLDS_MAX]; /* tick of another that is still shown there */
     double hysteresis;                /* units; who is known between R and R + H may be, or not */
     double area;                      /* units round the corner where they wander */
+    uint32_t moves;                   /* of zones, in 1000 ticks */
+    uint32_t goes, goes_to;           /* a zone that is nobody's, and to whom; CRIG_NONE: none */
+    uint64_t epoch;                   /* of the last move */
     uint64_t judged, handed, in_flight;
 };
 
@@ -132,8 +135,9 @@ static uint32_t oldest(const struct corner *c, uint32_t world)
 {
     const struct realm *r = c->r->worlds[world].world->cluster;
     uint32_t old = c->tick;
-    for (uint32_t zone = 0; zone < r->n_zones; zone++)
-        if (!realm_owns(r, zone) && r->zones[zone].tick < old)
+    for (uint32_t zone = 0; zone < r->n_zones + r->n_zones; zone++)
+        if (!realm_owns(r, zone) && r->zones[zone].owner != REALM_NOBODY &&
+            r->zones[zone].tick < old)
             old = r->zones[zone].tick;
     if (c->tick - old >= PAST - 1)
         rig_fail("%sworld %u has not heard of a neighbour for %u ticks", c->r->context, world,
@@ -295,6 +299,19 @@ static void act(struct corner *c, uint32_t i)
         crig_send_nil(r, i, CMD_LEAVE_REQ);
 }
 
+/* Now and then a zone goes to another world, or comes back to its own, some ticks later. */
+static void move_zones(struct corner *c)
+{
+    if (c->goes != CRIG_NONE && chance(c, 500)) {
+        crig_zone(c->r, c->goes, c->goes_to, ++c->epoch);
+        c->goes = CRIG_NONE;
+    } else if (c->goes == CRIG_NONE && chance(c, c->moves)) {
+        c->goes = (uint32_t)rng_below(&c->rng, c->r->n_worlds);
+        c->goes_to = (uint32_t)rng_below(&c->rng, c->r->n_worlds);
+        crig_zone(c->r, c->goes, CRIG_NONE, 0);
+    }
+}
+
 static void come(struct corner *c)
 {
     char name[16];
@@ -306,7 +323,11 @@ static void come(struct corner *c)
 static void begin(struct corner *c, uint64_t seed, double hysteresis)
 {
     struct world_config config = crig_config();
-    *c = (struct corner){.seed = seed, .hysteresis = hysteresis, .area = seed % 3 == 0 ? 100 : 45};
+    *c = (struct corner){.seed = seed,
+                         .hysteresis = hysteresis,
+                         .area = seed % 3 == 0 ? 100 : 45,
+                         .goes = CRIG_NONE,
+                         .epoch = 100};
     rng_init(&c->rng, seed);
     config.max_speed = SPEED;
     config.seed = seed;
@@ -350,13 +371,14 @@ static void end(struct corner *c)
 }
 
 static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_weather *weather,
-                double hysteresis)
+                double hysteresis, uint32_t moves)
 {
     struct corner c;
     bool late = weather->delay || weather->drop;
     uint64_t lost = 0;
     begin(&c, seed, hysteresis);
     c.r->weather = *weather;
+    c.moves = moves;
     c.r->names.delay = weather->delay;
     crig_tick(c.r, 2);
     for (uint32_t i = 0; i < n; i++)
@@ -364,6 +386,7 @@ static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_wea
     for (uint32_t t = 0; t < ticks; t++) {
         for (uint32_t i = 0; i < c.r->n_clients; i++)
             act(&c, i);
+        move_zones(&c);
         tick(&c, late);
         if (chance(&c, 10) && c.r->n_clients < CRIG_CLIENTS_MAX) {
             crig_close(c.r, (uint32_t)rng_below(&c.rng, c.r->n_clients));
@@ -381,39 +404,39 @@ static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_wea
 
 /* AEGIS_CORNER_SEEDS says how many more than the usual. */
 static void run_all(uint64_t first, uint32_t usual, const struct crig_weather *weather,
-                    double hysteresis)
+                    double hysteresis, uint32_t moves)
 {
     const char *text = getenv("AEGIS_CORNER_SEEDS");
     uint64_t n = usual + (text ? strtoull(text, NULL, 10) : 0);
     for (uint64_t seed = first; seed < first + n; seed++)
-        run(seed, 30, 200, weather, hysteresis);
+        run(seed, 30, 200, weather, hysteresis, moves);
     TEST_NO_LEAKS();
 }
 
 Test(corner_oracle, four_worlds_are_seen_as_one_but_for_a_tick)
 {
-    run_all(1000, 3, &(struct crig_weather){0}, 0);
+    run_all(1000, 3, &(struct crig_weather){0}, 0, 0);
 }
 
 Test(corner_oracle, with_slow_links_nothing_is_lost_doubled_or_out_of_order)
 {
-    run_all(2000, 3, &(struct crig_weather){.link_delay = 3}, 0);
+    run_all(2000, 3, &(struct crig_weather){.link_delay = 3}, 0, 0);
 }
 
 Test(corner_oracle, with_messages_that_are_late_doubled_and_out_of_order)
 {
     run_all(3000, 3,
-            &(struct crig_weather){.delay = 10, .twice = 100, .disorder = true, .link_delay = 2},
+            &(struct crig_weather){.delay = 10, .twice = 100, .disorder = true, .link_delay = 2}, 0,
             0);
 }
 
 Test(corner_oracle, with_messages_that_are_lost)
 {
-    run_all(4000, 4, &(struct crig_weather){.delay = 4, .twice = 50, .drop = 50}, 0);
+    run_all(4000, 4, &(struct crig_weather){.delay = 4, .twice = 50, .drop = 50}, 0, 0);
 }
 
 Test(corner_oracle, with_hysteresis)
 {
-    run_all(5000, 1, &(struct crig_weather){0}, 6);
-    run_all(5100, 1, &(struct crig_weather){.delay = 4, .twice = 50, .drop = 50}, 6);
+    run_all(5000, 1, &(struct crig_weather){0}, 6, 0);
+    run_all(5100, 1, &(struct crig_weather){.delay = 4, .twice = 50, .drop = 50}, 6, 0);
 }

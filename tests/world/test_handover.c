@@ -320,21 +320,6 @@ Test(handover, a_world_that_dies_before_it_confirmed_gives_back_what_it_never_sa
     end(r);
 }
 
-Test(handover, a_zone_that_is_lost_drops_its_people_and_their_clients_begin_anew)
-{
-    struct crig *r = two();
-    uint32_t a = crig_join_at(r, 0, "a", -5, 0);
-    crig_tick(r, 2);
-    crig_zone(r, 0, 1, 9);
-    crig_tick(r, 2);
-    cr_assert_eq(owner(r, a), CRIG_NONE);
-    cr_assert_not(r->clients[a].open);
-    cr_assert_eq(r->clients[a].closed_code, 0);
-    cr_assert_eq(r->worlds[0].world->metrics.evicted, 1);
-    cr_assert_eq(r->worlds[0].world->sessions.slots.live, 0);
-    end(r);
-}
-
 Test(handover, with_soft_sight_a_client_begins_afresh)
 {
     struct world_config c = crig_config();

@@ -71,7 +71,8 @@ static void look(struct world *w, uint32_t slot, struct changes *c)
     struct entities *e = &w->entities;
     struct realm *r = w->cluster;
     uint32_t before = r->told[slot], home = realm_home(r, slot, e);
-    bool here = home != REALM_NONE && realm_is_border(r, e->scene[slot], e->x[slot], e->y[slot]);
+    bool here = home != REALM_NONE && (realm_is_strays(r, home) ||
+                                       realm_is_border(r, e->scene[slot], e->x[slot], e->y[slot]));
 
     if (here && before == home)
         add(c, home, slot, CLUSTER_MOVED);
@@ -281,13 +282,51 @@ static void tell_zone(struct world *w, uint32_t zone, const struct changes *c)
     z->whole_wanted = false;
 }
 
-/* Has anybody but us a zone beside it? */
+/* Has anybody but us a zone beside it, or somebody in it? */
 static bool is_heard(const struct realm *r, uint32_t zone)
 {
     uint32_t near[ZONES_NEAR_MAX], n = realm_around(r, zone, near);
 
+    near[n++] = zone % r->n_zones;
     for (uint32_t i = 0; i < n; i++) {
-        if (!realm_owns(r, near[i]))
+        if (!realm_owns(r, near[i]) || realm_has_others(r, near[i]))
+            return true;
+    }
+    return false;
+}
+
+static void say_bye(struct world *w, uint32_t zone)
+{
+    const struct cluster_door *door = &w->cluster->door;
+    struct cluster_message m = {
+        .kind = CLUSTER_BYE, .zone = zone, .epoch = w->cluster->zones[zone].epoch};
+    uint8_t bytes[32];
+    struct span_writer out = span_writer_of(bytes, sizeof(bytes));
+
+    cluster_write(&out, &m);
+    ASSERT(!out.full);
+    door->ops->publish(door->arg, zone, span_written(&out));
+}
+
+void border_strays_end(struct world *w, uint32_t zone)
+{
+    struct realm *r = w->cluster;
+
+    ASSERT(realm_is_strays(r, zone));
+    if (!realm_owns(r, zone))
+        return;
+    say_bye(w, zone);
+    r->zones[zone].owner = REALM_NOBODY;
+    r->changed = true;
+}
+
+/* Is anybody of ours in it? */
+static bool has_any(const struct world *w, uint32_t zone)
+{
+    const struct entities *e = &w->entities;
+
+    for (uint32_t i = 0; i < e->alive_count; i++) {
+        if (!entities_is_ghost(e, e->alive[i]) && w->cluster->home[e->alive[i]] == zone)
             return true;
     }
     return false;
@@ -299,13 +338,15 @@ void border_tell(struct world *w)
     size_t mark = w->scratch.used;
     struct changes c = gather(w);
 
-    for (uint32_t zone = 0; zone < r->n_zones; zone++) {
+    for (uint32_t zone = 0; zone < 2 * r->n_zones; zone++) {
         if (!realm_owns(r, zone))
             continue;
         if (is_heard(r, zone))
             tell_zone(w, zone, &c);
         else
             r->zones[zone].whole_wanted = true; /* by whoever will hear it */
+        if (realm_is_strays(r, zone) && !has_any(w, zone))
+            border_strays_end(w, zone);
     }
     r->border->says_len = 0;
     r->border->n_owed = 0;
@@ -346,8 +387,11 @@ void border_asked(struct world *w, const struct cluster_message *m)
 {
     struct realm *r = w->cluster;
 
-    if (m->zone >= r->n_zones || !realm_owns(r, m->zone))
+    if (m->zone >= 2 * r->n_zones)
         return;
-    r->zones[m->zone].whole_wanted = true;
     w->metrics.border_asked++;
+    if (realm_owns(r, m->zone))
+        r->zones[m->zone].whole_wanted = true;
+    else if (realm_is_strays(r, m->zone) && r->zones[m->zone].owner == REALM_NOBODY)
+        say_bye(w, m->zone); /* who asks did not hear it */
 }

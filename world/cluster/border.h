@@ -9,6 +9,8 @@
  * One who changes between two zones, of one world or of two, is told of by the old one as handed,
  * and by the new one in full: whichever word comes first, a ghost stays where it is seen. Until the
  * new one's word comes it is pending; who waits in vain is gone after BORDER_PENDING_TICKS.
+ * A zone of which nobody tells any more, as its owner is dead or it lies beside none of ours, keeps
+ * its ghosts as long.
  * Pure. May touch: world, proto. On trouble: whatever is not sound is counted and dropped.
  */
 #pragma once
@@ -17,6 +19,7 @@
 
 #define BORDER_ASK_TICKS     4 /* from one asking for a whole to the next */
 #define BORDER_PENDING_TICKS 60
+#define BORDER_READY_TICKS   20        /* from having a zone to taking whoever comes */
 #define BORDER_MISSING_TICKS 20        /* from one try to the next, where there was no room */
 #define BORDER_SAY_BYTES     (1 << 16) /* of words in a tick */
 
@@ -28,6 +31,9 @@ void border_destroy(struct border *b);
 void border_tell(struct world *w);
 /* The beginning of a tick: ask where something is missing; who waited in vain is gone. */
 void border_tick(struct world *w);
+/* A zone of ours is entered: do we know who is around it? Not for longer than BORDER_READY_TICKS.
+ */
+bool border_ready(const struct world *w, uint32_t zone);
 /* Something was said by one of ours: the next tick tells the neighbours. */
 void border_say(struct world *w, uint32_t slot, struct span text);
 
@@ -38,6 +44,6 @@ void border_end(struct world *w, uint32_t slot);
 void border_take(struct world *w, const struct cluster_message *m, struct mono now);
 void border_asked(struct world *w, const struct cluster_message *m);
 void border_bye(struct world *w, const struct cluster_message *m);
-/* Between two ticks: the zone is this world's now, under this epoch; REALM_NOBODY: nobody's. One
- * that was ours must be empty of our entities. */
+/* Between two ticks: the zone is this world's now, under this epoch; REALM_NOBODY: nobody's.
+ * Whoever of ours stands in one that was ours is a stray. */
 void border_owner(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch);

@@ -18,6 +18,9 @@ struct border_owed {
 };
 #define BORDER_OWED 256 /* in a tick; more are gone when nobody waits any more */
 
+/* We tell of the strays there no more, if we did. */
+void border_strays_end(struct world *w, uint32_t zone);
+
 struct border {
     uint8_t *bytes; /* [CLUSTER_MESSAGE_MAX] the frame that is laid */
     uint8_t *says;  /* [BORDER_SAY_BYTES] */

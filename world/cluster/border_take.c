@@ -3,6 +3,8 @@
  * that was taken before is dropped, and past a gap everything, until a whole comes. What a word
  * says of an entity counts where its count is no lower than what is known, and where the zone is
  * the one that tells of it, or takes it over in full.
+ * Where a zone has another owner its ghosts are those of its strays; where nobody tells of it any
+ * more, they stay as they are for as long as one waits for a word.
  */
 #include "world/cluster/border.h"
 
@@ -54,7 +56,7 @@ static void take_handed(struct world *w, uint32_t zone, uint32_t slot,
 {
     struct realm *r = w->cluster;
 
-    if (e->zone >= r->n_zones) {
+    if (e->zone >= 2 * r->n_zones) {
         w->metrics.border_bad++;
         return;
     }
@@ -151,6 +153,61 @@ static void ask(struct world *w, uint32_t zone)
     w->metrics.border_asks++;
 }
 
+/* All that a zone tells of are told of by `to` now, or awaited there. */
+static void rehome(struct world *w, uint32_t zone, uint32_t to, bool awaited)
+{
+    const struct entities *e = &w->entities;
+    struct realm *r = w->cluster;
+
+    for (uint32_t i = 0; e->ghost_count > 0 && i < e->alive_count; i++) {
+        uint32_t slot = e->alive[i];
+
+        if (!entities_is_ghost(e, slot) || r->home[slot] != zone || r->pending[slot] != 0)
+            continue;
+        r->home[slot] = to;
+        r->pending[slot] = awaited ? w->tick + 1 : 0;
+        r->n_pending += awaited;
+    }
+}
+
+/* A zone's strays are `world`'s, which tells of them under the epoch that the zone had. */
+static void begin_strays(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch)
+{
+    struct realm *r = w->cluster;
+    uint32_t strays = realm_strays(r, zone);
+    struct realm_zone *s = &r->zones[strays];
+
+    if (realm_owns(r, strays) || s->epoch >= epoch) { /* ours are there; or it told of their end */
+        rehome(w, zone, zone, true);
+        return;
+    }
+    rehome(w, strays, zone, true); /* of one before it: that is over */
+    *s = (struct realm_zone){.owner = world,
+                             .last = REALM_NOBODY,
+                             .epoch = epoch,
+                             .whole_wanted = true,
+                             .silent = w->tick + 1};
+    rehome(w, zone, strays, false);
+}
+
+/* Somebody else tells of the zone, or is told of it, and begins with a whole. */
+static void begin_anew(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch)
+{
+    struct realm *r = w->cluster;
+    struct realm_zone *z = &r->zones[zone];
+
+    if (realm_is_strays(r, zone))
+        rehome(w, zone, zone - r->n_zones, true);
+    else if (z->last != world && z->last != REALM_NOBODY)
+        begin_strays(w, zone, z->last, z->epoch);
+    z->epoch = epoch;
+    z->synced = false;
+    z->part = 0;
+    z->seq = 0;
+    z->asked = 0;
+    z->whole_wanted = true;
+}
+
 /* Is this the frame that can be taken now? */
 static bool is_next(struct world *w, struct realm_zone *z, const struct cluster_message *m)
 {
@@ -182,20 +239,19 @@ void border_take(struct world *w, const struct cluster_message *m, struct mono n
     struct realm *r = w->cluster;
     struct realm_zone *z;
 
-    if (m->zone >= r->n_zones || !realm_listens(r, m->zone))
+    if (m->zone >= 2 * r->n_zones || !realm_listens(r, m->zone))
         return;
     z = &r->zones[m->zone];
     if (m->epoch < z->epoch) {
         w->metrics.border_stale++; /* an owner of before, who does not know yet */
         return;
     }
-    if (m->epoch > z->epoch) {
-        z->epoch = m->epoch;
-        z->synced = false;
-        z->part = 0;
-    }
+    if (m->epoch > z->epoch)
+        begin_anew(w, m->zone, REALM_NOBODY, m->epoch); /* of whom we have not heard yet */
     if (!is_next(w, z, m))
         return;
+    if (z->silent != 0) /* given up for another, it is told of until that one has it */
+        z->silent = w->tick + 1;
     z->seq = m->seq;
     take_events(w, m, now);
     if (m->part > 0 && !m->more) {
@@ -210,29 +266,21 @@ void border_take(struct world *w, const struct cluster_message *m, struct mono n
 void border_bye(struct world *w, const struct cluster_message *m)
 {
     struct realm *r = w->cluster;
+    struct realm_zone *z;
 
-    if (m->zone >= r->n_zones || realm_owns(r, m->zone) || m->epoch < r->zones[m->zone].epoch)
+    if (m->zone >= 2 * r->n_zones || realm_owns(r, m->zone) || m->epoch < r->zones[m->zone].epoch)
         return;
-    r->zones[m->zone].synced = false;
-    r->zones[m->zone].part = 0;
-    ghosts_clear(w, m->zone, w->tick + 1);
-}
-
-/* Nobody will say more of those whose zone we do not hear. */
-static void forget_unheard(struct world *w)
-{
-    const struct entities *e = &w->entities;
-    struct realm *r = w->cluster;
-
-    for (uint32_t i = e->alive_count; i-- > 0;) {
-        uint32_t slot = e->alive[i], zone = r->home[slot];
-
-        if (!entities_is_ghost(e, slot) || realm_owns(r, zone) || realm_listens(r, zone))
-            continue;
-        r->zones[zone].synced = false;
-        r->zones[zone].part = 0;
-        ghosts_remove(w, slot, w->tick + 1);
+    z = &r->zones[m->zone];
+    z->synced = false;
+    z->part = 0;
+    if (!realm_is_strays(r, m->zone)) {
+        ghosts_clear(w, m->zone, w->tick + 1);
+        return;
     }
+    z->epoch = m->epoch;
+    z->owner = REALM_NOBODY;
+    r->changed = true;
+    rehome(w, m->zone, m->zone - r->n_zones, true); /* who is left was handed over unheard */
 }
 
 void border_owner(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch)
@@ -240,40 +288,92 @@ void border_owner(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch
     struct realm *r = w->cluster;
     struct realm_zone *z = &r->zones[zone];
 
+    if (world == REALM_NOBODY || (world != REALM_SELF && epoch < z->epoch))
+        epoch = z->epoch; /* it only rises: what was said under a lower one is old */
     if (z->owner == world && z->epoch == epoch)
         return;
-    if (z->epoch != epoch || world == REALM_SELF || z->owner == REALM_SELF) {
-        z->synced = false;
-        z->part = 0;
-        z->seq = 0;
-        z->asked = 0;
-        z->whole_wanted = true;
-    }
-    if (world == REALM_NOBODY)
-        ghosts_clear(w, zone, w->tick + 1);
+    if (world == REALM_SELF)
+        border_strays_end(w, realm_strays(r, zone)); /* they are in the right place again */
+    if (z->epoch != epoch || world == REALM_SELF || z->owner == REALM_SELF)
+        begin_anew(w, zone, world, epoch);
+    if (world == REALM_SELF && z->owner != REALM_SELF)
+        z->since = w->tick;
     z->owner = world;
-    z->epoch = epoch;
+    z->last = world != REALM_NOBODY ? world : z->last;
     r->changed = true;
-    forget_unheard(w);
 }
 
-void border_tick(struct world *w)
+bool border_ready(const struct world *w, uint32_t zone)
+{
+    const struct realm *r = w->cluster;
+    uint32_t near[ZONES_NEAR_MAX], n = realm_around(r, zone, near);
+
+    if (w->tick - r->zones[zone].since >= BORDER_READY_TICKS)
+        return true;
+    near[n++] = zone;
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        uint32_t at = i < n ? near[i] : realm_strays(r, near[i - n]);
+
+        if (!r->zones[at].synced && !realm_owns(r, at) && r->zones[at].owner != REALM_NOBODY)
+            return false;
+    }
+    return true;
+}
+
+/* Since when does nobody tell us of a zone? Asked when owners have changed. */
+static void keep_silences(struct world *w)
+{
+    struct realm *r = w->cluster;
+
+    for (uint32_t zone = 0; zone < r->n_zones; zone++) {
+        struct realm_zone *z = &r->zones[zone];
+
+        if (realm_owns(r, zone) || (z->owner != REALM_NOBODY && realm_listens(r, zone))) {
+            z->silent = 0;
+        } else if (z->silent == 0) {
+            z->silent = w->tick;
+        }
+    }
+}
+
+static bool is_over(const struct world *w, const struct realm_zone *z)
+{
+    return z->silent != 0 && w->tick >= z->silent + BORDER_PENDING_TICKS;
+}
+
+/* Nobody will say more of those whose zones were silent for so long. */
+static void forget_silent(struct world *w)
+{
+    const struct entities *e = &w->entities;
+    struct realm *r = w->cluster;
+    bool any = false;
+
+    for (uint32_t zone = 0; zone < 2 * r->n_zones; zone++)
+        any = any || is_over(w, &r->zones[zone]);
+    for (uint32_t i = any ? e->alive_count : 0; i-- > 0;) { /* as in sweep */
+        uint32_t slot = e->alive[i];
+
+        if (entities_is_ghost(e, slot) && r->pending[slot] == 0 &&
+            is_over(w, &r->zones[r->home[slot]]))
+            ghosts_remove(w, slot, w->tick);
+    }
+    for (uint32_t zone = 0; any && zone < 2 * r->n_zones; zone++) {
+        if (!is_over(w, &r->zones[zone]))
+            continue;
+        r->zones[zone].silent = w->tick;
+        if (realm_is_strays(r, zone) && !realm_owns(r, zone))
+            r->zones[zone].owner = REALM_NOBODY;
+    }
+}
+
+/* Who waited in vain is gone. */
+static void forget_pending(struct world *w)
 {
     const struct entities *e = &w->entities;
     struct realm *r = w->cluster;
     uint32_t pending = 0;
 
-    for (uint32_t zone = 0; zone < r->n_zones; zone++) {
-        struct realm_zone *z = &r->zones[zone];
-
-        if (z->missing && w->tick % BORDER_MISSING_TICKS == 0 && !entities_full(e))
-            z->synced = z->missing = false;
-        if (!z->synced && realm_listens(r, zone))
-            ask(w, zone);
-    }
-    if (r->n_pending == 0)
-        return;
-    for (uint32_t i = e->alive_count; i-- > 0;) {
+    for (uint32_t i = r->n_pending > 0 ? e->alive_count : 0; i-- > 0;) { /* as in sweep */
         uint32_t slot = e->alive[i];
 
         if (!entities_is_ghost(e, slot) || r->pending[slot] == 0)
@@ -286,4 +386,23 @@ void border_tick(struct world *w)
         w->metrics.ghosts_lost++;
     }
     r->n_pending = pending;
+}
+
+void border_tick(struct world *w)
+{
+    const struct entities *e = &w->entities;
+    struct realm *r = w->cluster;
+
+    if (r->changed)
+        keep_silences(w);
+    for (uint32_t zone = 0; zone < 2 * r->n_zones; zone++) {
+        struct realm_zone *z = &r->zones[zone];
+
+        if (z->missing && w->tick % BORDER_MISSING_TICKS == 0 && !entities_full(e))
+            z->synced = z->missing = false;
+        if (!z->synced && z->owner != REALM_NOBODY && realm_listens(r, zone))
+            ask(w, zone);
+    }
+    forget_silent(w);
+    forget_pending(w);
 }

@@ -83,6 +83,7 @@ struct handover {
     struct guest *guests; /* [HANDOVER_MAX] */
     struct known told;    /* words of what clients were told: of gifts, then of guests */
     uint32_t chain;       /* of the backlog: of the first gift; guests come behind the gifts */
+    bool more;            /* others were to go when all gifts were under way */
 };
 
 /* `chain`: the first of HANDOVER_CHAINS that are its own. E_NOMEM. */

@@ -31,7 +31,7 @@ static int cut_scenes(struct realm *r, const struct world *w, char *why, size_t 
 
 static int take_memory(struct realm *r, uint32_t cap)
 {
-    r->zones = calloc(r->n_zones, sizeof(*r->zones));
+    r->zones = calloc(2 * (size_t)r->n_zones, sizeof(*r->zones));
     r->count = calloc(cap, sizeof(*r->count));
     r->home = calloc(cap, sizeof(*r->home));
     r->told = calloc(cap, sizeof(*r->told));
@@ -45,8 +45,8 @@ static int take_memory(struct realm *r, uint32_t cap)
     if (!r->zones || !r->count || !r->home || !r->told || !r->pending || !r->mark || !r->name ||
         !r->gave || !r->gave_at || !r->came_at || !r->past)
         return E_NOMEM;
-    for (uint32_t i = 0; i < r->n_zones; i++)
-        r->zones[i].owner = REALM_NOBODY;
+    for (uint32_t i = 0; i < 2 * r->n_zones; i++)
+        r->zones[i].owner = r->zones[i].last = REALM_NOBODY;
     for (uint32_t i = 0; i < cap; i++)
         r->home[i] = r->told[i] = r->gave[i] = r->name[i] = REALM_NONE;
     return 0;
@@ -111,6 +111,15 @@ void realm_destroy(struct realm *r)
     free(r);
 }
 
+void realm_lose(struct realm *r)
+{
+    for (uint32_t i = 0; i < 2 * r->n_zones; i++)
+        r->zones[i] = (struct realm_zone){.owner = REALM_NOBODY, .last = REALM_NOBODY};
+    memset(r->past, 0, REALM_PAST * sizeof(*r->past));
+    r->n_pending = 0;
+    r->changed = true;
+}
+
 uint32_t realm_world(struct realm *r, struct span id)
 {
     if (id.n == 0 || id.n > LINK_WORLD_MAX)
@@ -132,13 +141,13 @@ uint32_t realm_zone_at(const struct realm *r, uint32_t scene, double x, double y
 
 uint32_t realm_scene_of(const struct realm *r, uint32_t zone)
 {
-    return zone / (r->door.nx * r->door.ny); /* every scene is cut alike */
+    return zone % r->n_zones / (r->door.nx * r->door.ny); /* every scene is cut alike */
 }
 
 uint32_t realm_around(const struct realm *r, uint32_t zone, uint32_t out[ZONES_NEAR_MAX])
 {
     uint32_t scene = realm_scene_of(r, zone);
-    uint32_t n = zones_around(&r->cut[scene], zone - r->first[scene], out);
+    uint32_t n = zones_around(&r->cut[scene], zone % r->n_zones - r->first[scene], out);
 
     for (uint32_t i = 0; i < n; i++)
         out[i] += r->first[scene];
@@ -151,8 +160,9 @@ bool realm_listens(const struct realm *r, uint32_t zone)
 
     if (realm_owns(r, zone))
         return false;
+    near[n++] = zone % r->n_zones;
     for (uint32_t i = 0; i < n; i++) {
-        if (realm_owns(r, near[i]))
+        if (realm_owns(r, near[i]) || realm_owns(r, realm_strays(r, near[i])))
             return true;
     }
     return false;
@@ -169,49 +179,59 @@ static uint32_t near_zones(const struct realm *r, uint32_t scene, double x, doub
     return n;
 }
 
-double realm_depth(const struct realm *r, uint32_t scene, double x, double y)
-{
-    uint32_t near[ZONES_NEAR_MAX], n;
-    double best = HUGE_VAL;
-
-    if (realm_owns(r, realm_zone_at(r, scene, x, y)))
-        return 0;
-    n = near_zones(r, scene, x, y, near);
-    for (uint32_t i = 0; i < n; i++) {
-        double d2 = zones_distance2(&r->cut[scene], near[i] - r->first[scene], x, y);
-
-        if (realm_owns(r, near[i]) && d2 < best)
-            best = d2;
-    }
-    return sqrt(best);
-}
-
 bool realm_is_border(const struct realm *r, uint32_t scene, double x, double y)
 {
     uint32_t near[ZONES_NEAR_MAX], n = near_zones(r, scene, x, y, near);
 
     for (uint32_t i = 0; i < n; i++) {
-        if (!realm_owns(r, near[i]))
+        if (!realm_owns(r, near[i]) || realm_has_others(r, near[i]))
             return true;
     }
     return false;
 }
 
+/* The own zone that is nearest; REALM_NONE: none is within reach. */
+static uint32_t nearest(const struct realm *r, uint32_t scene, double x, double y, double *depth)
+{
+    uint32_t near[ZONES_NEAR_MAX], n = near_zones(r, scene, x, y, near), found = REALM_NONE;
+    double best = HUGE_VAL;
+
+    for (uint32_t i = 0; i < n; i++) {
+        double d2 = zones_distance2(&r->cut[scene], near[i] - r->first[scene], x, y);
+
+        if (!realm_owns(r, near[i]) || d2 >= best)
+            continue;
+        best = d2;
+        found = near[i];
+    }
+    *depth = sqrt(best);
+    return found;
+}
+
+double realm_depth(const struct realm *r, uint32_t scene, double x, double y)
+{
+    double depth;
+
+    if (realm_owns(r, realm_zone_at(r, scene, x, y)))
+        return 0;
+    (void)nearest(r, scene, x, y, &depth);
+    return depth;
+}
+
 uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities *e)
 {
-    uint32_t scene = e->scene[slot], near[ZONES_NEAR_MAX], n;
+    uint32_t scene = e->scene[slot], home = r->home[slot], found;
     uint32_t at = realm_zone_at(r, scene, e->x[slot], e->y[slot]);
+    double depth;
 
     if (realm_owns(r, at))
         return at;
-    if (realm_owns(r, r->home[slot]) && realm_scene_of(r, r->home[slot]) == scene)
-        return r->home[slot];
-    n = near_zones(r, scene, e->x[slot], e->y[slot], near);
-    for (uint32_t i = 0; i < n; i++) {
-        if (realm_owns(r, near[i]))
-            return near[i];
-    }
-    return REALM_NONE;
+    if (realm_owns(r, home) && !realm_is_strays(r, home) && realm_scene_of(r, home) == scene)
+        return home;
+    found = nearest(r, scene, e->x[slot], e->y[slot], &depth);
+    if (depth >= r->margin && realm_owns(r, realm_strays(r, at)))
+        return realm_strays(r, at);
+    return found;
 }
 
 void realm_past_note(struct realm *r, uint32_t id, uint32_t count, struct mono now)

@@ -8,6 +8,9 @@
  *
  * so that what one of ours can see lies within R + H of apron, and the zones' reach is R + H and
  * two aprons: ours on one side, theirs on the other.
+ * Where a zone goes to another world, its people stay with the old one until each is handed over:
+ * they are strays. Of them a second zone tells, which lies in the same place and has no key: the
+ * last owner tells of it under the epoch that it had, until nobody is in it any more.
  * Pure. May touch: common, proto, world/state, world/interest. On trouble: E_RANGE says why.
  */
 #pragma once
@@ -29,17 +32,21 @@
 /* What neighbours say of a zone, and what is told of one of ours. */
 struct realm_zone {
     uint32_t owner; /* number of a world; REALM_NOBODY */
+    uint32_t last;  /* who had it when it was not nobody's; REALM_NOBODY */
+    uint32_t since; /* ours: since which tick */
     uint64_t epoch; /* of the owner's claim */
     uint64_t seq;   /* of the last border frame, sent or taken */
     /* Ours. */
     bool whole_wanted;
     /* Others'. */
-    bool missing;   /* there was no room for some */
-    bool synced;    /* all up to `seq` was taken */
-    uint32_t part;  /* of the whole that is being taken; 0: none */
-    uint32_t mark;  /* of that whole */
-    uint32_t tick;  /* the owner's, of the last frame; 0: none */
-    uint32_t asked; /* the tick in which a whole was asked for; 0: never */
+    bool missing;    /* there was no room for some */
+    bool synced;     /* all up to `seq` was taken */
+    uint32_t part;   /* of the whole that is being taken; 0: none */
+    uint32_t mark;   /* of that whole */
+    uint32_t tick;   /* the owner's, of the last frame; 0: none */
+    uint32_t asked;  /* the tick in which a whole was asked for; 0: never */
+    uint32_t silent; /* the tick since which nobody tells us of it; 0: its owner does. Of strays: of
+                      * the last word */
 };
 
 /* One that was here, or is elsewhere: what is said of it under a lower count is old. */
@@ -55,10 +62,10 @@ struct registry;
 
 struct realm {
     struct cluster_door door;
-    uint32_t n_zones;           /* of all scenes */
+    uint32_t n_zones;           /* of all scenes; those of strays stand behind them, in order */
     uint32_t first[SCENES_MAX]; /* number of a scene's first zone */
     struct zones cut[SCENES_MAX];
-    struct realm_zone *zones; /* [n_zones] */
+    struct realm_zone *zones; /* [2 * n_zones] */
     char worlds[REALM_WORLDS_MAX][LINK_WORLD_MAX + 1];
     uint32_t n_worlds;
     double margin, apron; /* units */
@@ -90,6 +97,8 @@ int realm_create(struct world *w, const struct cluster_door *door, char *why,
                  size_t why_cap) MUST_CHECK;
 void realm_destroy(struct realm *r); /* NULL is fine */
 
+/* All zones are nobody's, and what was heard of anybody is forgotten. */
+void realm_lose(struct realm *r);
 /* An entity of ours came in, whose name has this place. */
 static inline void realm_born(struct realm *r, uint32_t slot, uint32_t name)
 {
@@ -104,21 +113,39 @@ static inline struct span realm_world_id(const struct realm *r, uint32_t world)
     return span_text(r->worlds[world]);
 }
 
+/* Do we tell of it? */
 static inline bool realm_owns(const struct realm *r, uint32_t zone)
 {
     return zone != REALM_NONE && r->zones[zone].owner == REALM_SELF;
+}
+/* The zone of its strays. */
+static inline uint32_t realm_strays(const struct realm *r, uint32_t zone)
+{
+    return zone % r->n_zones + r->n_zones;
+}
+static inline bool realm_is_strays(const struct realm *r, uint32_t zone)
+{
+    return zone >= r->n_zones && zone < 2 * r->n_zones;
+}
+/* Is there somebody in it who is another world's, though it is not his zone? */
+static inline bool realm_has_others(const struct realm *r, uint32_t zone)
+{
+    uint32_t owner = r->zones[realm_strays(r, zone)].owner;
+
+    return owner != REALM_NOBODY && owner != REALM_SELF;
 }
 uint32_t realm_zone_at(const struct realm *r, uint32_t scene, double x, double y);
 uint32_t realm_scene_of(const struct realm *r, uint32_t zone);
 /* The zones beside one. */
 uint32_t realm_around(const struct realm *r, uint32_t zone, uint32_t out[ZONES_NEAR_MAX]);
-/* Has it a zone beside this one, which is another's? Then it listens to it. */
+/* Have we anybody in this one or beside it, of which another tells? Then we listen to it. */
 bool realm_listens(const struct realm *r, uint32_t zone);
 /* How far the place lies outside of all own zones, units; HUGE_VAL: in no zone beside one. */
 double realm_depth(const struct realm *r, uint32_t scene, double x, double y);
-/* Is the place within reach of a zone that is not ours? */
+/* Is the place within reach of a zone that is not ours, or not ours alone? */
 bool realm_is_border(const struct realm *r, uint32_t scene, double x, double y);
-/* Whose an own entity is: the own zone where it stands, else the one that had it, else any near. */
+/* Whose an own entity is: the own zone where it stands, else the one that had it, else one within
+ * the margin; else, if it is one, that of the strays there; else any near. */
 uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities *e);
 
 /* It was handed over again, or ended after so many times: `count` and what is below is old.

@@ -3,9 +3,12 @@
 
 #include "common/err.h"
 #include "world/cluster/border.h"
+#include "world/cluster/ghosts.h"
+#include "world/cluster/handover.h"
 #include "world/command/give.h"
 #include "world/command/receive.h"
 #include "world/command/inbox.h"
+#include "world/command/keep.h"
 #include "world/command/naming.h"
 #include "world/command/router.h"
 
@@ -68,33 +71,6 @@ int courier_message(struct world *w, struct span message, struct mono now)
     return 0;
 }
 
-/* The zone was taken from us: whoever was ours in it is another's, who knows it from the store. */
-static void evict(struct world *w, uint32_t zone, struct mono now)
-{
-    const struct entities *e = &w->entities;
-
-    for (uint32_t i = e->alive_count; i-- > 0;) {
-        uint32_t slot = e->alive[i];
-        struct session_ref who = e->cold[slot].session;
-        struct session *s;
-
-        if (entities_is_ghost(e, slot) || realm_home(w->cluster, slot, e) != zone)
-            continue;
-        w->metrics.evicted++;
-        cmd_enter_part(w, slot, w->tick + 1);
-        courier_id_end(w, e->id[slot], now);
-        entities_remove(&w->entities, entities_ref(e, slot));
-        if (!sessions_find(&w->sessions, who, &s))
-            continue;
-        w->sessions.inside -= s->state == SESSION_INSIDE;
-        s->entity = (struct entity_ref){0};
-        if (s->state == SESSION_INSIDE)
-            outbox_close(&w->outbox, s->link, s->sid, 0, "the zone is another world's");
-        s->state = SESSION_LOGGED;
-        inbox_session_end(w, who, now);
-    }
-}
-
 void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t epoch,
                   struct mono now)
 {
@@ -103,8 +79,8 @@ void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t ep
 
     w->now = now;
     ASSERT(zone < r->n_zones);
-    if (realm_owns(r, zone) && (owner != REALM_SELF || r->zones[zone].epoch != epoch))
-        evict(w, zone, now);
+    if (owner == REALM_NOBODY && realm_owns(r, zone))
+        return; /* given up for another, who does not have it yet: we go on for those in it */
     border_owner(w, zone, owner, epoch);
     give_zone_lost(w, zone, epoch, now);
 }
@@ -119,6 +95,99 @@ void courier_keys(struct world *w, bool there)
 {
     w->cluster->keyless = !there;
 }
+
+/* --- the end of a term -------------------------------------------------------------------------
+ */
+
+static void remove_entity(struct world *w, uint32_t slot, struct mono now)
+{
+    cmd_enter_part(w, slot, w->tick + 1);
+    courier_id_end(w, w->entities.id[slot], now);
+    entities_remove(&w->entities, entities_ref(&w->entities, slot));
+    w->metrics.evicted++;
+}
+
+/* Its client, if it is still ours to tell, is to be bound elsewhere. */
+static void remove_session(struct world *w, struct session_ref who, struct mono now)
+{
+    struct session *s = &w->sessions.list[who.slot];
+    bool waits = s->state == SESSION_WAITING, gone = false;
+    uint32_t slot;
+
+    if (s->hold == SESSION_HANDED)
+        gone = w->cluster->handover->gifts[s->gift].state == GIFT_TAKEN;
+    if (s->hold == SESSION_HANDED || s->hold == SESSION_MOVES)
+        s->hold = SESSION_FREE; /* gifts go at once, all of them */
+    if (entities_find(&w->entities, s->entity, &slot))
+        remove_entity(w, slot, now);
+    w->sessions.inside -= s->state == SESSION_INSIDE;
+    s->entity = (struct entity_ref){0};
+    s->state = SESSION_LOGGED;
+    if (!waits && !gone)
+        outbox_redirect(&w->outbox, s->link, s->sid, span_of(NULL, 0), 0, 0);
+    inbox_session_end(w, who, now);
+}
+
+static void remove_sessions(struct world *w, bool ids, struct mono now)
+{
+    const struct slots *slots = &w->sessions.slots;
+
+    for (uint32_t i = 0; i < slots->fresh; i++) {
+        struct session_ref who = {i, slots->gen[i]};
+        struct session *s = &w->sessions.list[i];
+
+        if (!(who.gen & 1))
+            continue;
+        if (s->state != SESSION_NEW) {
+            remove_session(w, who, now);
+            continue;
+        }
+        if (ids)
+            s->next_id = 0;
+        if (s->hold == SESSION_ASKED) /* for its name, or the store */
+            keep_refused(w, who, PE_UNAVAILABLE, "this world begins anew: try again", now);
+    }
+}
+
+static void remove_handovers(struct world *w)
+{
+    struct handover *h = w->cluster->handover;
+    struct gift *g;
+    struct guest *u;
+
+    for (uint32_t at = 0; (g = handover_gift_next(h, &at));) {
+        backlog_clear(&w->backlog, h->chain + handover_gift_index(h, g));
+        handover_gift_drop(h, g);
+    }
+    for (uint32_t at = 0; (u = handover_guest_next(h, &at));) {
+        backlog_clear(&w->backlog, h->chain + handover_guest_index(h, u));
+        handover_guest_drop(h, u);
+    }
+}
+
+void courier_term_ended(struct world *w, bool ids, struct mono now)
+{
+    const struct entities *e = &w->entities;
+
+    w->now = now;
+    naming_lose(w);
+    remove_sessions(w, ids, now);
+    remove_handovers(w);
+    for (uint32_t i = e->alive_count; i-- > 0;) { /* who goes is replaced by one looked at */
+        uint32_t slot = e->alive[i];
+
+        if (entities_is_ghost(e, slot))
+            ghosts_remove(w, slot, w->tick + 1);
+        else
+            remove_entity(w, slot, now);
+    }
+    realm_lose(w->cluster);
+    if (ids)
+        id_pool_void(&w->ids);
+}
+
+/* --- ids ---------------------------------------------------------------------------------------
+ */
 
 /* To whoever gave it. Where this is lost, the id is not given again in that world's life. */
 static void tell_ended(struct world *w, uint32_t id)

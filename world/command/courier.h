@@ -11,7 +11,8 @@
  * (counted). */
 int courier_message(struct world *w, struct span message, struct mono now) MUST_CHECK;
 /* Between two ticks: the zone is the world's of this id from now on, under this epoch; an empty id:
- * nobody's. */
+ * nobody's. Who is ours and stands in it stays ours, and goes to its owner by the ordinary
+ * hand-over; while one of ours is nobody's, nothing changes. */
 void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t epoch,
                   struct mono now);
 
@@ -32,6 +33,10 @@ struct courier_name {
 void courier_name(struct world *w, const struct courier_name *n, struct mono now);
 /* Between two ticks: can keys be asked for at present? While not, hand-overs do not begin. */
 void courier_keys(struct world *w, bool there);
+/* Between two ticks: nothing that we held is ours any more. All entities go, and are not saved,
+ * since others may have them by now; who has a name is to be bound elsewhere. `ids`: those that we
+ * were fed are void too. */
+void courier_term_ended(struct world *w, bool ids, struct mono now);
 
 /* The entity of this id has ended; whoever gave the id lets it rest. */
 void courier_id_end(struct world *w, uint32_t id, struct mono now);

@@ -8,6 +8,7 @@
 #include "world/cluster/handover.h"
 #include "world/command/courier.h"
 #include "world/command/give_switch.h"
+#include "world/command/inbox.h"
 #include "world/command/naming.h"
 #include "world/command/router.h"
 #include "world/state/walkers.h"
@@ -17,7 +18,9 @@
 /* --- beginning ---------------------------------------------------------------------------------
  */
 
-/* The gift for whoever is to go to this place; NULL: nobody takes it now. */
+/* The gift for whoever is to go to this place, which may be nobody's yet; NULL: nobody takes it
+ * now.
+ */
 static struct gift *begin(struct world *w, uint32_t id, uint32_t count, uint32_t scene, double x,
                           double y, struct mono now)
 {
@@ -25,11 +28,11 @@ static struct gift *begin(struct world *w, uint32_t id, uint32_t count, uint32_t
     uint32_t zone = realm_zone_at(r, scene, x, y), owner = r->zones[zone].owner;
     struct gift *g;
 
-    if (owner == REALM_NOBODY || owner == REALM_SELF || r->keyless ||
-        handover_guest(r->handover, id))
-        return NULL; /* nobody's, or it has not wholly come yet */
+    if (owner == REALM_SELF || r->keyless || handover_guest(r->handover, id))
+        return NULL; /* it has not wholly come yet */
     if (handover_gift_new(r->handover, id, count, now, &g) != 0) {
         w->metrics.gifts_full++;
+        r->handover->more = true;
         return NULL;
     }
     g->world = owner;
@@ -39,6 +42,12 @@ static struct gift *begin(struct world *w, uint32_t id, uint32_t count, uint32_t
     g->x = x;
     g->y = y;
     return g;
+}
+
+static void begin_asking(struct world *w, struct gift *g, struct mono now)
+{
+    if (g->world != REALM_NOBODY)
+        give_ask(w, g, now);
 }
 
 static struct gift *begin_entity(struct world *w, uint32_t slot, uint32_t scene, double x, double y,
@@ -51,7 +60,7 @@ static struct gift *begin_entity(struct world *w, uint32_t slot, uint32_t scene,
     g = begin(w, w->entities.id[slot], w->cluster->count[slot] + 1, scene, x, y, now);
     if (g) {
         g->entity = entities_ref(&w->entities, slot);
-        give_ask(w, g, now);
+        begin_asking(w, g, now);
     }
     return g;
 }
@@ -119,7 +128,7 @@ int give_enter(struct world *w, struct session_ref who, uint32_t scene, double x
         return refuse(w);
     g->enters = !asked;
     hold(w, g, who);
-    give_ask(w, g, now);
+    begin_asking(w, g, now);
     return asked ? ROUTER_WAITS : 0;
 }
 
@@ -172,11 +181,21 @@ static void spend_count(struct world *w, const struct gift *g)
         w->cluster->count[slot] = g->count;
 }
 
+/* Its client believes to be inside, and is to log in again. */
+static void turn_away(struct world *w, struct session_ref who, struct mono now)
+{
+    const struct session *s = &w->sessions.list[who.slot];
+
+    w->reason = NULL;
+    outbox_close(&w->outbox, s->link, s->sid, 0, "where it stood cannot be reached now");
+    inbox_session_end(w, who, now);
+}
+
 /* It does not come about: what waits is refused, and it is not tried again for a while. */
 static void fail(struct world *w, struct gift *g, struct mono now)
 {
     struct session_ref who = g->session;
-    bool held = g->held;
+    bool held = g->held, enters = g->enters;
     struct session *s;
 
     spend_count(w, g);
@@ -188,7 +207,10 @@ static void fail(struct world *w, struct gift *g, struct mono now)
     if (!held || !sessions_find(&w->sessions, who, &s) || s->hold != SESSION_MOVES)
         return;
     s->hold = SESSION_FREE;
-    router_refuse(w, who, "what lies there cannot be reached now: try again later", now);
+    if (enters)
+        turn_away(w, who, now);
+    else
+        router_refuse(w, who, "what lies there cannot be reached now: try again later", now);
 }
 
 /* Does it still stand for going? */
@@ -209,19 +231,46 @@ static bool is_wanted(const struct world *w, const struct gift *g)
                r->margin;
 }
 
+/* It was to enter elsewhere, unasked; now it is here. */
+static void enter_here(struct world *w, struct session_ref who, struct mono now)
+{
+    if (cmd_enter_again(w, who, now) != 0)
+        turn_away(w, who, now);
+    else if (w->sessions.list[who.slot].hold == SESSION_FREE)
+        router_replay(w, who, now);
+}
+
 /* It goes on as if nothing had been. */
 static void forget(struct world *w, struct gift *g, struct mono now)
 {
     struct session_ref who = g->session;
     struct session *s;
     bool held = g->held && sessions_find(&w->sessions, who, &s) && s->hold == SESSION_MOVES;
+    bool enters = g->enters;
 
     spend_count(w, g);
     handover_gift_drop(w->cluster->handover, g);
     if (!held)
         return;
     s->hold = SESSION_FREE;
-    router_replay(w, who, now);
+    if (enters)
+        enter_here(w, who, now);
+    else
+        router_replay(w, who, now);
+}
+
+/* Whose is the zone that was nobody's? */
+static void find_owner(struct world *w, struct gift *g, struct mono now)
+{
+    const struct realm_zone *z = &w->cluster->zones[g->zone];
+
+    if (z->owner == REALM_SELF) {
+        forget(w, g, now); /* what waits is ours to answer */
+    } else if (z->owner != REALM_NOBODY) {
+        g->world = z->owner;
+        g->epoch = z->epoch;
+        give_ask(w, g, now);
+    }
 }
 
 static void tick_one(struct world *w, struct gift *g, struct mono now)
@@ -235,6 +284,8 @@ static void tick_one(struct world *w, struct gift *g, struct mono now)
             forget(w, g, now);
         else if (since_ns > HANDOVER_WAIT_NS)
             fail(w, g, now);
+        else if (g->world == REALM_NOBODY)
+            find_owner(w, g, now);
         else if (again)
             give_ask(w, g, now);
         break;
@@ -274,7 +325,8 @@ static void look(struct world *w, uint32_t slot, struct mono now)
     const struct realm *r = w->cluster;
 
     if ((e->flags[slot] & (ENTITY_GHOST | ENTITY_DYING)) || e->id[slot] == 0 ||
-        realm_depth(r, e->scene[slot], e->x[slot], e->y[slot]) < r->margin)
+        realm_depth(r, e->scene[slot], e->x[slot], e->y[slot]) < r->margin ||
+        r->zones[realm_zone_at(r, e->scene[slot], e->x[slot], e->y[slot])].owner == REALM_NOBODY)
         return;
     (void)begin_entity(w, slot, e->scene[slot], e->x[slot], e->y[slot], now);
 }
@@ -282,17 +334,19 @@ static void look(struct world *w, uint32_t slot, struct mono now)
 void give_tick(struct world *w, struct mono now)
 {
     const struct entities *e = &w->entities;
-    bool all = w->tick % SCAN_TICKS == 0;
+    struct handover *h = w->cluster->handover;
+    bool all = w->tick % SCAN_TICKS == 0 || w->cluster->changed || h->more;
     uint32_t most = all ? e->alive_count : e->dirty_count;
     struct gift *g;
 
-    for (uint32_t i = 0; i < most; i++) {
+    h->more = false;
+    for (uint32_t i = 0; i < most && !h->more; i++) { /* the others follow with the next tick */
         uint32_t slot = all ? e->alive[i] : e->dirty[i];
 
         if (all || (e->flags[slot] & ENTITY_MOVED))
             look(w, slot, now);
     }
-    for (uint32_t at = 0; (g = handover_gift_next(w->cluster->handover, &at));)
+    for (uint32_t at = 0; (g = handover_gift_next(h, &at));)
         tick_one(w, g, now);
 }
 
@@ -349,6 +403,24 @@ void give_late_taken(struct world *w, uint32_t id, uint32_t count, uint32_t numb
         give_forwarded(w, g, number, now);
 }
 
+/* It was asked for there, and is asked for anew, or not at all. */
+static void seek_anew(struct world *w, struct gift *g, struct mono now)
+{
+    if (g->entity.gen == 0) { /* its id was spent with the asking */
+        if (g->world != REALM_NOBODY)
+            fail(w, g, now);
+        return;
+    }
+    if (!g->held && !g->put) {
+        forget(w, g, now);
+        return;
+    }
+    g->state = GIFT_ASKED;
+    g->count += g->world != REALM_NOBODY;
+    g->world = REALM_NOBODY;
+    g->since = now;
+}
+
 void give_zone_lost(struct world *w, uint32_t zone, uint64_t epoch, struct mono now)
 {
     struct gift *g;
@@ -357,7 +429,7 @@ void give_zone_lost(struct world *w, uint32_t zone, uint64_t epoch, struct mono 
         if (g->zone != zone || g->epoch == epoch)
             continue;
         if (g->state == GIFT_ASKED || g->state == GIFT_READY)
-            fail(w, g, now);
+            seek_anew(w, g, now);
         else if (g->state == GIFT_GIVEN)
             give_recall(w, g, now);
     }

@@ -3,6 +3,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "world/cluster/border.h"
 #include "world/cluster/ghosts.h"
 #include "world/cluster/handover.h"
 #include "world/cluster/registry.h"
@@ -129,7 +130,8 @@ void receive_prepare(struct world *w, const struct cluster_message *m, struct mo
         return;
     }
     g->world = world;
-    answer(w, m, CLUSTER_ACCEPT, 0);
+    if (border_ready(w, m->soul.zone)) /* else it asks again */
+        answer(w, m, CLUSTER_ACCEPT, 0);
 }
 
 /* --- switch --------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ static void listen_all(struct cluster_nats *c, bool on)
         return;
     listen_to(c, "all", (struct span){0}, on);
     listen_to(c, "world", span_text(c->id), on);
-    for (uint32_t i = 0; i < c->world->cluster->n_zones; i++)
+    for (uint32_t i = 0; i < 2 * c->world->cluster->n_zones; i++)
         listen_to_zone(c, i, on && realm_listens(c->world->cluster, i));
 }
 
@@ -118,7 +118,7 @@ static void keep_owners(struct cluster_nats *c, struct mono now)
     }
     if (!any)
         return;
-    for (uint32_t i = 0; i < c->world->cluster->n_zones; i++)
+    for (uint32_t i = 0; i < 2 * c->world->cluster->n_zones; i++)
         listen_to_zone(c, i, c->generation != 0 && realm_listens(c->world->cluster, i));
     outbox_flush(&c->world->outbox);
 }
@@ -258,15 +258,14 @@ static void ask_store(struct cluster_nats *c, const struct kv_command *command)
  * anew. */
 static void keep_term(struct cluster_nats *c, struct mono now)
 {
-    const struct realm *r = c->world->cluster;
+    bool ids = c->generation != c->member.tables; /* they are counted anew there */
 
     if (c->term == c->member.term)
         return;
     c->term = c->member.term;
-    for (uint32_t i = 0; i < r->n_zones; i++) {
-        if (realm_owns(r, i))
-            courier_zone(c->world, i, (struct span){0}, 0, now);
-    }
+    courier_term_ended(c->world, ids, now);
+    if (ids)
+        c->fed = 0;
     outbox_release(&c->world->outbox);
 }
 
@@ -432,7 +431,7 @@ int cluster_nats_serve(struct cluster_nats *c, struct world *w, struct span addr
     int err;
 
     rng_secret(&m.lease.nonce, sizeof(m.lease.nonce));
-    c->listens = calloc(w->cluster->n_zones, sizeof(*c->listens));
+    c->listens = calloc(2 * (size_t)w->cluster->n_zones, sizeof(*c->listens));
     if (!c->listens)
         return E_NOMEM;
     err = member_init(&c->member, &m);

@@ -90,6 +90,16 @@ int id_pool_close(struct id_pool *p)
     return p->fed && p->abroad ? 0 : E_NOMEM;
 }
 
+void id_pool_void(struct id_pool *p)
+{
+    ASSERT(p->fed);
+    for (unsigned i = 0; i < ID_LEVELS; i++)
+        memset(p->free[i], 0, level_words(p->max, i) * sizeof(*p->free[i]));
+    memset(p->fed, 0, level_words(p->max, 0) * sizeof(*p->fed));
+    memset(p->abroad, 0, level_words(p->max, 0) * sizeof(*p->abroad));
+    p->rest_head = p->rest_count = p->out = 0;
+}
+
 static bool bit_of(const uint64_t *bits, uint32_t id)
 {
     return (bits[id / ID_BITS] >> (id % ID_BITS) & 1) != 0;

@@ -35,6 +35,8 @@ void id_pool_fini(struct id_pool *p);
 int id_pool_close(struct id_pool *p) MUST_CHECK;
 /* `n` more ids, from `first` up, all at most `max`; fed once. */
 void id_pool_feed(struct id_pool *p, uint32_t first, uint32_t n);
+/* None of what it was fed is its own any more; whoever has one of them keeps it. */
+void id_pool_void(struct id_pool *p);
 /* Does it give this id? */
 bool id_pool_owns(const struct id_pool *p, uint32_t id);
 /* The entity of an id that is out is another world's now (`on`), or this one's again. */
