@@ -74,6 +74,15 @@ int nats_url_check(const char *url, const char **why)
     }
 }
 
+uint32_t nats_url_servers(const char *url)
+{
+    uint32_t n = 1;
+
+    for (; *url; url++)
+        n += *url == ',';
+    return n;
+}
+
 void nats_url_show(const char *url, char out[NATS_URL_SHOWN])
 {
     size_t len = 0;

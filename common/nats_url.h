@@ -12,5 +12,7 @@
 
 /* `why`: static text. 0 or E_BAD. */
 int nats_url_check(const char *url, const char **why) MUST_CHECK;
+/* How many servers it names. */
+uint32_t nats_url_servers(const char *url);
 /* Schemes, hosts and ports: neither user nor password. What does not fit is cut. */
 void nats_url_show(const char *url, char out[NATS_URL_SHOWN]);

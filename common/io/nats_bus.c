@@ -37,6 +37,7 @@ void nats_bus_destroy(struct nats_bus *b)
 #define RECONNECT_JITTER_MS 100
 #define PING_MS             2000 /* a server silent for two of these is away */
 #define PIECES_MAX          8
+#define SERVERS_MAX         32 /* of one URL */
 #define END_NS              (2 * CLOCK_NS_PER_S)
 #define TURN_MAX            512   /* events in one go: a tick may be due */
 #define CHANGES_BYTES       65536 /* keys that changed and wait to be read */
@@ -263,13 +264,34 @@ static void on_bell(void *arg)
 /* --- start and end -----------------------------------------------------------------------------
  */
 
+/* All servers between the commas; nats.c tries them in an order of its own. */
+static natsStatus set_servers(natsOptions *o, const char *url)
+{
+    const char *servers[SERVERS_MAX];
+    char *rest = NULL, *text = strdup(url);
+    natsStatus err = text ? NATS_OK : NATS_NO_MEMORY;
+    int n = 0;
+
+    for (char *one = text ? strtok_r(text, ",", &rest) : NULL; one && err == NATS_OK;
+         one = strtok_r(NULL, ",", &rest)) {
+        if (n == SERVERS_MAX)
+            err = NATS_INVALID_ARG;
+        else
+            servers[n++] = one;
+    }
+    if (err == NATS_OK)
+        err = natsOptions_SetServers(o, servers, n);
+    free(text);
+    return err;
+}
+
 static natsStatus connect_to(struct nats_bus *b, const struct nats_bus_config *c)
 {
     natsOptions *o = NULL;
     natsStatus err = natsOptions_Create(&o);
 
     if (err == NATS_OK)
-        err = natsOptions_SetURL(o, c->url);
+        err = set_servers(o, c->url);
     if (err == NATS_OK)
         err = natsOptions_SetName(o, c->name);
     if (err == NATS_OK)

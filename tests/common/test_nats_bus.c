@@ -9,6 +9,7 @@
 
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 
 #ifdef AEGIS_PART_LIBNATS
 
@@ -282,6 +283,24 @@ Test(nats_bus, without_a_server_nothing_is_kept_and_it_comes_by_itself)
     cr_assert_eq(counts.dropped_out, 1);
     cr_assert_eq(counts.keys_away, 1);
     nats_stand_serve(&s.nats);
+    await(&s, &s.heard.ups, 1, "the connection");
+    ask_until_there(&s, NATS_BUS_CREATE, "zone.0", "a");
+    cr_assert_eq(s.heard.answer.result, NATS_BUS_DONE);
+    stand_down(&s);
+}
+
+Test(nats_bus, of_several_servers_one_that_is_there_is_enough)
+{
+    struct stand s;
+    char url[sizeof(s.nats.url)];
+
+    memset(&s, 0, sizeof(s));
+    if (!nats_stand_up(&s.nats, true))
+        return;
+    cr_assert_eq(loop_create(&s.loop), 0);
+    strcpy(url, s.nats.url);
+    snprintf(s.nats.url, sizeof(s.nats.url), "nats://%s,%.60s", process_free_port(), url);
+    s.bus = connect_more(&s, 0, &s.heard);
     await(&s, &s.heard.ups, 1, "the connection");
     ask_until_there(&s, NATS_BUS_CREATE, "zone.0", "a");
     cr_assert_eq(s.heard.answer.result, NATS_BUS_DONE);

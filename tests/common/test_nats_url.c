@@ -70,3 +70,9 @@ Test(nats_url, neither_user_nor_password_is_ever_shown)
     cr_expect_null(strstr(out, "secret"));
     cr_expect_lt(strlen(out), NATS_URL_SHOWN);
 }
+
+Test(nats_url, the_servers_are_as_many_as_stand_between_commas)
+{
+    cr_assert_eq(nats_url_servers("nats://a"), 1);
+    cr_assert_eq(nats_url_servers("nats://a:1,nats://u:p@b,nats://[::1]:3"), 3);
+}
