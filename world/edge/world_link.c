@@ -432,6 +432,8 @@ int world_link_create(struct loop *l, const struct world_options *o, struct edge
     };
     rng_secret(&random, sizeof(random));
     snprintf(k->id, sizeof(k->id), "world-%016" PRIx64, random);
+    if (o->world_id[0] != '\0') /* as the others and the gateways know it */
+        snprintf(k->id, sizeof(k->id), "%s", o->world_id);
     *out = k;
     return 0;
 }
