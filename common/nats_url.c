@@ -9,6 +9,7 @@
 
 #define PIECE_MAX    (ADDR_HOST_MAX + 8) /* host and port */
 #define DEFAULT_PORT ":4222"
+#define REPLICAS     3
 
 static const char *const schemes[] = {"nats://", "tls://"};
 
@@ -74,13 +75,13 @@ int nats_url_check(const char *url, const char **why)
     }
 }
 
-uint32_t nats_url_servers(const char *url)
+int nats_url_replicas(const char *url)
 {
-    uint32_t n = 1;
+    int servers = 1;
 
     for (; *url; url++)
-        n += *url == ',';
-    return n;
+        servers += *url == ',';
+    return servers >= REPLICAS ? REPLICAS : 1;
 }
 
 void nats_url_show(const char *url, char out[NATS_URL_SHOWN])

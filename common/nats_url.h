@@ -12,7 +12,8 @@
 
 /* `why`: static text. 0 or E_BAD. */
 int nats_url_check(const char *url, const char **why) MUST_CHECK;
-/* How many servers it names. */
-uint32_t nats_url_servers(const char *url);
+/* Copies to keep of what is kept there: of three servers any one may be lost, and fewer can keep no
+ * second copy that outlives one of them. The same for all who may be first to make a bucket. */
+int nats_url_replicas(const char *url);
 /* Schemes, hosts and ports: neither user nor password. What does not fit is cut. */
 void nats_url_show(const char *url, char out[NATS_URL_SHOWN]);

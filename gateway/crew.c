@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/rng.h"
 #include "gateway/clients.h"
+#include "gateway/roster_nats.h"
 #include "gateway/web_files.h"
 
 #include <pthread.h>
@@ -44,6 +45,8 @@ struct crew_gate {
     _Atomic bool over;       /* drained */
     pthread_mutex_t lock;    /* of what is below */
     struct crew_trace trace; /* wanted of its thread */
+    bool news;               /* `roster` is */
+    struct roster roster;
     struct gateway_metrics metrics;
     const char *unready; /* NULL: it is ready */
     struct mono stepped;
@@ -59,6 +62,7 @@ struct crew {
     struct addresses *addresses; /* NULL: none is watched */
     struct keys keys;            /* all zero: no -link-key */
     struct tls *tls;             /* NULL: no -tls-cert */
+    struct roster_nats *cluster; /* NULL: no -cluster */
     uint64_t reloads, reloads_failed;
     struct gateway_metrics sum;
     bool draining;
@@ -111,12 +115,27 @@ static void crew_take_trace(struct crew_gate *gate)
         gateway_trace(gate->gateway, want.session, want.lines, want.seconds);
 }
 
+static void crew_take_worlds(struct crew_gate *gate)
+{
+    struct roster roster;
+
+    pthread_mutex_lock(&gate->lock);
+    const bool news = gate->news;
+    if (news)
+        roster = gate->roster;
+    gate->news = false;
+    pthread_mutex_unlock(&gate->lock);
+    if (news)
+        gateway_worlds(gate->gateway, &roster);
+}
+
 static void crew_on_bell(void *arg)
 {
     struct crew_gate *gate = arg;
     const int order = atomic_load(&gate->order);
 
     crew_take_trace(gate);
+    crew_take_worlds(gate);
     if (order == CREW_STOP)
         loop_stop(gate->loop);
     else if (order == CREW_DRAIN)
@@ -138,6 +157,22 @@ static void crew_tell(struct crew_gate *gate, enum crew_order order)
 {
     atomic_store(&gate->order, order);
     loop_bell_ring(gate->bell);
+}
+
+/* Worlds came, went or moved. */
+static void crew_on_worlds(void *arg, const struct roster *r)
+{
+    struct crew *c = arg;
+
+    for (uint32_t i = 1; i < c->n; i++) {
+        struct crew_gate *gate = &c->gates[i];
+        pthread_mutex_lock(&gate->lock);
+        gate->roster = *r;
+        gate->news = true;
+        pthread_mutex_unlock(&gate->lock);
+        loop_bell_ring(gate->bell);
+    }
+    gateway_worlds(c->gates[0].gateway, r);
 }
 
 /* All over? */
@@ -259,6 +294,15 @@ const struct gateway_metrics *crew_metrics(struct crew *c)
     c->sum.tls_reloads = c->reloads;
     c->sum.tls_reloads_failed = c->reloads_failed;
     c->sum.tls_expires_s = c->tls ? (uint64_t)tls_facts_now(c->tls).expires_s : 0;
+    if (!c->cluster)
+        return &c->sum;
+    const struct roster_nats_counts cluster = roster_nats_counted(c->cluster);
+    c->sum.worlds_known = cluster.worlds;
+    c->sum.worlds_spared = cluster.spared;
+    c->sum.cluster_there = cluster.there;
+    c->sum.cluster_losses = cluster.losses;
+    c->sum.cluster_strange = cluster.strange;
+    c->sum.cluster_full = cluster.full;
     return &c->sum;
 }
 
@@ -403,6 +447,20 @@ static int crew_watch(struct crew *c, const struct gateway_config *config, char 
     return r;
 }
 
+static int crew_join_cluster(struct crew *c, const struct gateway_config *config, char *why,
+                             size_t why_cap)
+{
+    char cause[CREW_WHY_MAX];
+
+    if (config->cluster[0] == '\0')
+        return 0;
+    const int r = roster_nats_create(c->loop, config->cluster, crew_on_worlds, c, &c->cluster,
+                                     cause, sizeof(cause));
+    if (r != 0)
+        snprintf(why, why_cap, "-cluster: %s", cause);
+    return r;
+}
+
 int crew_create(struct loop *loop, const struct gateway_config *config, struct crew **out,
                 char *why, size_t why_cap)
 {
@@ -423,6 +481,8 @@ int crew_create(struct loop *loop, const struct gateway_config *config, struct c
         r = crew_watch(c, config, why, why_cap);
     for (uint64_t i = 0; i < config->threads && r == 0; i++)
         r = crew_add(c, config, why, why_cap);
+    if (r == 0)
+        r = crew_join_cluster(c, config, why, why_cap);
     if (r != 0) {
         crew_destroy(c);
         return r;
@@ -467,6 +527,7 @@ void crew_destroy(struct crew *c)
     if (!c)
         return;
     crew_stop(c);
+    roster_nats_destroy(c->cluster);
     for (uint32_t i = c->n; i-- > 0;) {
         struct crew_gate *gate = &c->gates[i];
         gateway_destroy(gate->gateway);

@@ -295,7 +295,9 @@ static int gateway_init_parts(struct gateway *g)
     f->id = all->id = span_text(g->id);
     f->keys = g->place.keys;
     f->silence_ns = g->config->link_timeout_ns;
-    return r == 0 ? fleet_add(f, g->config->upstream) : r;
+    if (r != 0 || g->config->cluster[0] != '\0')
+        return r;
+    return fleet_add(f, g->config->upstream);
 }
 
 /* Listen as one flag says: at `first` if another thread does already. */
@@ -420,6 +422,14 @@ const struct gateway_metrics *gateway_metrics_now(struct gateway *g)
     return gateway_metrics_soon(g);
 }
 
+void gateway_worlds(struct gateway *g, const struct roster *r)
+{
+    const int err = fleet_keep(&g->fleet, r);
+
+    if (err != 0)
+        log_often(LOG_ERROR, "a world has no link: %s", err_text(err));
+}
+
 const char *gateway_id(const struct gateway *g)
 {
     return g->id;
@@ -443,6 +453,8 @@ const struct gateway_metrics *gateway_metrics_soon(struct gateway *g)
     m->sessions = g->relay.sessions;
     m->sessions_waiting = g->relay.n_waits;
     m->link_ready = fleet_ready(&g->fleet);
+    m->worlds_up = fleet_up(&g->fleet);
+    m->worlds_known = g->fleet.n;
     m->trace_lines = g->clients.trace.lines;
     m->sends_batched = stream_batched(g->loop);
     m->link_queue_bytes = fleet_queued(&g->fleet);

@@ -13,6 +13,7 @@ struct gateway;
 struct addresses;
 struct clients_total;
 struct keys;
+struct roster;
 struct tls;
 struct web_files;
 
@@ -47,6 +48,9 @@ const char *gateway_ws_addr(const struct gateway *g);
 /* Stop accepting, Bye 17 to every client, then close the link; the loop is stopped, or `over` is
  * called, when that is done, or by -drain-timeout. */
 void gateway_drain(struct gateway *g);
+
+/* The worlds of the cluster, with -cluster; until then there is none. */
+void gateway_worlds(struct gateway *g, const struct roster *r);
 
 /* What it calls itself to the world, and in the names of sessions. */
 const char *gateway_id(const struct gateway *g);

@@ -29,6 +29,8 @@ void gateway_metrics_merge(struct gateway_metrics *sum, const struct gateway_met
         *(uint64_t *)((char *)sum + at) += *(const uint64_t *)((const char *)more + at);
     }
     sum->accepting = least(before.accepting, more->accepting);
+    sum->worlds_known = least(before.worlds_known, more->worlds_known);
+    sum->worlds_up = least(before.worlds_up, more->worlds_up);
     sum->link_ready = least(before.link_ready, more->link_ready);
     sum->reading_paused = most(before.reading_paused, more->reading_paused);
     sum->queue_most_bytes = most(before.queue_most_bytes, more->queue_most_bytes);

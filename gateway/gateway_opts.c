@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/host.h"
 #include "common/io/http.h"
+#include "common/nats_url.h"
 #include "common/parts.h"
 #include "gateway/origins.h"
 #include "proto/link_proof.h"
@@ -30,6 +31,7 @@
 #define HANDSHAKES_MAX 65536
 
 #define GATEWAY_WS_ORIGINS "self"
+#define GATEWAY_UPSTREAM   "127.0.0.1:19002"
 
 /* clang-format off */
 const struct opt gateway_opts[] = {
@@ -37,8 +39,11 @@ const struct opt gateway_opts[] = {
      .choices = "gateway", .help = "which program to be"},
     {.name = "listen", .type = OPT_ADDR, .offset = FIELD(listen), .def = "127.0.0.1:19001",
      .unit = "", .help = "where clients connect; port 0 lets the kernel choose"},
-    {.name = "upstream", .type = OPT_ADDR, .offset = FIELD(upstream), .def = "127.0.0.1:19002",
+    {.name = "upstream", .type = OPT_ADDR, .offset = FIELD(upstream), .def = GATEWAY_UPSTREAM,
      .unit = "", .help = "where the world listens; dialled until it answers"},
+    {.name = "cluster", .type = OPT_TEXT, .offset = FIELD(cluster), .def = "", .unit = "",
+     .help = "in place of -upstream, the worlds that this NATS knows of, as they come and go: "
+             "nats://[USER:PASSWORD@]HOST:PORT, more servers behind commas"},
     {.name = "link-timeout", .type = OPT_DURATION, .offset = FIELD(link_timeout_ns), .def = "3s",
      .unit = "s", .min = 0.01, .max = DAY_MS / 1000, .zero_off = true,
      .help = "a world silent for this long counts as away; both sides ping three times in it"},
@@ -231,9 +236,9 @@ static int gateway_opts_check_tls(const struct gateway_config *config, char *why
     return 0;
 }
 
-int gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap)
+static int gateway_opts_check_worlds(const struct gateway_config *config, char *why, size_t why_cap)
 {
-    char admin[HTTP_ADDR_MAX];
+    char shown[NATS_URL_SHOWN];
     const char *reason;
 
     if (gateway_opts_port(config->upstream) == 0) {
@@ -241,6 +246,35 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
                  config->upstream);
         return E_RANGE;
     }
+    if (config->cluster[0] == '\0')
+        return 0;
+    nats_url_show(config->cluster, shown);
+    if (nats_url_check(config->cluster, &reason) != 0) {
+        snprintf(why, why_cap, "-cluster: \"%.80s\": %s", shown, reason);
+        return E_RANGE;
+    }
+    if (strcmp(config->upstream, GATEWAY_UPSTREAM) != 0) {
+        snprintf(why, why_cap, "-cluster: \"%.80s\": stands in place of -upstream %s: give one",
+                 shown, config->upstream);
+        return E_RANGE;
+    }
+#ifndef AEGIS_PART_LIBNATS
+    snprintf(why, why_cap,
+             "-cluster: \"%.80s\": this program was built without libnats (-version tells)", shown);
+    return E_MISSING;
+#else
+    return 0;
+#endif
+}
+
+int gateway_opts_check(const struct gateway_config *config, char *why, size_t why_cap)
+{
+    char admin[HTTP_ADDR_MAX];
+    const char *reason;
+    int r = gateway_opts_check_worlds(config, why, why_cap);
+
+    if (r != 0)
+        return r;
     if (config->queue_hard != 0 && config->queue_hard < config->queue_soft) {
         snprintf(why, why_cap, "-queue-hard: %" PRIu64 ": must not be below -queue-soft %" PRIu64,
                  config->queue_hard, config->queue_soft);
@@ -267,6 +301,6 @@ int gateway_opts_check(const struct gateway_config *config, char *why, size_t wh
     }
     if (gateway_opts_check_edge(config, why, why_cap) != 0)
         return E_RANGE;
-    const int r = gateway_opts_check_tls(config, why, why_cap);
+    r = gateway_opts_check_tls(config, why, why_cap);
     return r != 0 ? r : gateway_opts_check_ws(config, why, why_cap);
 }

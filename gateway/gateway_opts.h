@@ -9,6 +9,7 @@ struct gateway_config {
     int role; /* always 0: the front door has chosen */
     const char *listen;
     const char *upstream;
+    const char *cluster;        /* URL; "": `upstream` is the world */
     const char *admin;          /* "": off */
     const char *admin_token;    /* file; "": nothing can be asked for */
     const char *ws_listen;      /* "": off */

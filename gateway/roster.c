@@ -54,13 +54,26 @@ static void trust(struct roster *r, struct roster_world *w, struct mono now)
     w->until = clock_add(now, patience(w));
 }
 
-void roster_follow(struct roster *r, struct mono now)
+/* Nobody knows what they said meanwhile: they have their whole time again. */
+void roster_back(struct roster *r, struct mono now)
 {
+    if (r->there)
+        return;
     r->there = true;
     for (uint32_t i = 0; i < r->n; i++) {
-        r->worlds[i].told = false;
-        r->worlds[i].renewed = now; /* nobody knows what it said meanwhile */
+        struct roster_world *w = &r->worlds[i];
+
+        w->renewed = now;
+        w->until = clock_add(now, w->doubted ? ROSTER_DOUBT_NS : patience(w));
     }
+}
+
+void roster_follow(struct roster *r, struct mono now)
+{
+    roster_back(r, now);
+    r->followed = false;
+    for (uint32_t i = 0; i < r->n; i++)
+        r->worlds[i].told = false;
 }
 
 void roster_followed(struct roster *r, struct mono now)
@@ -73,6 +86,7 @@ void roster_followed(struct roster *r, struct mono now)
         else
             doubt(r, w, now);
     }
+    r->followed = true;
 }
 
 void roster_away(struct roster *r)

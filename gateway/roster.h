@@ -44,13 +44,15 @@ struct roster {
     uint64_t generation; /* the highest that a world lives in; 0: none yet */
     uint64_t version;    /* grows with each change of what a gateway has to know */
     bool there;          /* the store is: time counts */
+    bool followed;       /* all that it has has been told */
 };
 
 /* The store is there and will be told anew: roster_entry for all that it has, then followed. */
 void roster_follow(struct roster *r, struct mono now);
 void roster_followed(struct roster *r, struct mono now);
-/* The store is away. */
+/* The store is away; it answers again, and was not followed anew. */
 void roster_away(struct roster *r);
+void roster_back(struct roster *r, struct mono now);
 /* What stands under a key now; the same may be told again. 0, E_BAD or E_FULL. */
 int roster_entry(struct roster *r, struct span key, struct span value, uint64_t revision,
                  bool deleted, struct mono now) MUST_CHECK;

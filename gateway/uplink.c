@@ -19,6 +19,7 @@ static const char uplink_no_key[] = "the world has no -link-key";
 static const char uplink_wants_key[] = "the world wants a -link-key";
 static const char uplink_refused_key[] = "closed by the world at our -link-key";
 static const char uplink_other_key[] = "the world does not have our -link-key";
+static const char uplink_other_world[] = "another world is there";
 
 void uplink_init(struct uplink *u, uint64_t seed)
 {
@@ -169,6 +170,8 @@ static const char *uplink_hello(struct uplink *u, const struct link_frame *f)
     if (n > 0)
         memcpy(u->world, f->id.p, n);
     u->world[n] = '\0';
+    if (u->expect.n > 0 && !span_equal(u->expect, f->id))
+        return uplink_other_world;
     if (u->key.n == 0 && f->key.n == 0) {
         uplink_up(u);
         return NULL;
@@ -248,6 +251,14 @@ static bool uplink_talks(const struct uplink *u)
     return u->state == UPLINK_HELLO || u->state == UPLINK_PROOF || u->state == UPLINK_READY;
 }
 
+/* Where this end is counted. */
+static uint64_t *uplink_fault(const struct uplink *u, const char *why)
+{
+    if (why == uplink_no_frame)
+        return &u->metrics->down_bad_frame;
+    return why == uplink_other_world ? &u->metrics->down_world : &u->metrics->down_key;
+}
+
 static size_t uplink_data(void *arg, struct span bytes)
 {
     struct uplink *u = arg;
@@ -265,9 +276,7 @@ static size_t uplink_data(void *arg, struct span bytes)
             break;
         const char *why = r == 0 ? uplink_take(u, body) : uplink_no_frame;
         if (why) {
-            uplink_drop(u, why,
-                        why == uplink_no_frame ? &u->metrics->down_bad_frame
-                                               : &u->metrics->down_key);
+            uplink_drop(u, why, uplink_fault(u, why));
             return bytes.n;
         }
         u->metrics->link_frames_in++;

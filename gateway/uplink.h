@@ -67,6 +67,7 @@ struct uplink {
     /* Filled in by the caller of uplink_init. */
     const char *upstream; /* for log lines; borrowed, as are all below */
     struct span id;       /* of this gateway, for the hello */
+    struct span expect;   /* the id of the world that is to be there; empty: any */
     struct keys *keys;    /* of the link, the first one counts; NULL: none */
     int64_t silence_ns;   /* a world silent for so long is away; 0: never */
     const struct conn_ops *conn_ops;

@@ -6,7 +6,8 @@
 #include "common/span.h"
 #include "proto/claim.h"
 
-#define KV_TEXT_MAX 127 /* bytes of a key */
+#define KV_BUCKET   "aegis" /* where they stand */
+#define KV_TEXT_MAX 127     /* bytes of a key */
 
 enum kv_room { KV_GENERATION, KV_WORLD, KV_ZONE, KV_IDS, KV_NAME, KV_ROOMS };
 

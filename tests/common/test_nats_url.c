@@ -71,8 +71,10 @@ Test(nats_url, neither_user_nor_password_is_ever_shown)
     cr_expect_lt(strlen(out), NATS_URL_SHOWN);
 }
 
-Test(nats_url, the_servers_are_as_many_as_stand_between_commas)
+Test(nats_url, copies_are_kept_where_one_server_may_be_lost)
 {
-    cr_assert_eq(nats_url_servers("nats://a"), 1);
-    cr_assert_eq(nats_url_servers("nats://a:1,nats://u:p@b,nats://[::1]:3"), 3);
+    cr_assert_eq(nats_url_replicas("nats://a"), 1);
+    cr_assert_eq(nats_url_replicas("nats://a,nats://b"), 1);
+    cr_assert_eq(nats_url_replicas("nats://a:1,nats://u:p@b,nats://[::1]:3"), 3);
+    cr_assert_eq(nats_url_replicas("nats://a,nats://b,nats://c,nats://d"), 3);
 }

@@ -52,6 +52,8 @@ Test(gateway_metrics, threads_add_up_but_for_limits_the_most_and_what_all_must_d
                                 .descriptors_max = 100,
                                 .accepting = 1,
                                 .link_ready = 1,
+                                .worlds_known = 3,
+                                .worlds_up = 2,
                                 .queue_bytes = 8,
                                 .queue_most_bytes = 5};
     struct gateway_metrics b = {.frames_in = 39,
@@ -60,6 +62,8 @@ Test(gateway_metrics, threads_add_up_but_for_limits_the_most_and_what_all_must_d
                                 .clients_max = 10,
                                 .descriptors_max = 100,
                                 .accepting = 1,
+                                .worlds_known = 2,
+                                .worlds_up = 2,
                                 .reading_paused = 1,
                                 .queue_bytes = 9,
                                 .queue_most_bytes = 7,
@@ -73,6 +77,8 @@ Test(gateway_metrics, threads_add_up_but_for_limits_the_most_and_what_all_must_d
     cr_assert_eq(a.descriptors_max, 100);
     cr_assert_eq(a.accepting, 1);
     cr_assert_eq(a.link_ready, 0, "not while one is away");
+    cr_assert_eq(a.worlds_known, 2);
+    cr_assert_eq(a.worlds_up, 2);
     cr_assert_eq(a.reading_paused, 1);
     cr_assert_eq(a.queue_bytes, 17);
     cr_assert_eq(a.queue_most_bytes, 7);

@@ -30,6 +30,7 @@ Test(gateway_opts, every_default_is_the_designs)
     cr_assert_eq(parse(&c, NULL, why, sizeof(why)), OPTS_OK);
     cr_assert_str_eq(c.listen, "127.0.0.1:19001");
     cr_assert_str_eq(c.upstream, "127.0.0.1:19002");
+    cr_assert_str_eq(c.cluster, "");
     cr_assert_str_eq(c.admin, "");
     cr_assert_str_eq(c.ws_listen, "");
     cr_assert_str_eq(c.ws_origins, "self");
@@ -191,4 +192,38 @@ Test(gateway_opts, pairs_that_clash_are_refused_by_name)
     cr_assert(strstr(why, "-admin: \"localhost\": "), "%s", why);
     cr_assert_eq(parse(&c, "-admin=:9100", why, sizeof(why)), OPTS_OK);
     cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), 0, "%s", why);
+}
+
+Test(gateway_opts, a_cluster_stands_in_place_of_an_upstream)
+{
+    char *both[] = {(char *)"aegis", (char *)"-role=gateway",
+                    (char *)"-cluster=nats://me:secret@10.0.0.1:4222,nats://10.0.0.2",
+                    (char *)"-upstream=127.0.0.1:7", NULL};
+    struct gateway_config c;
+    struct opts *opts = NULL;
+    char why[256];
+
+    cr_assert_eq(opts_parse(gateway_opts, gateway_opts_n, &c, 4, both, &opts, why, sizeof(why)),
+                 OPTS_OK);
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
+    cr_assert(strstr(why, "-cluster: \"nats://10.0.0.1:4222"), "%s", why);
+    cr_assert(strstr(why, "-upstream 127.0.0.1:7"), "%s", why);
+    cr_assert_null(strstr(why, "secret"), "%s", why);
+    cr_assert_null(strstr(why, "me"), "%s", why);
+    opts_destroy(opts);
+    opts = NULL;
+    cr_assert_eq(opts_parse(gateway_opts, gateway_opts_n, &c, 3, both, &opts, why, sizeof(why)),
+                 OPTS_OK);
+#ifdef AEGIS_PART_LIBNATS
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), 0, "%s", why);
+#else
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_MISSING);
+    cr_assert(strstr(why, "-cluster: "), "%s", why);
+    cr_assert(strstr(why, "built without libnats"), "%s", why);
+#endif
+    opts_destroy(opts);
+    cr_assert_eq(parse(&c, "-cluster=10.0.0.1:4222", why, sizeof(why)), OPTS_OK);
+    cr_assert_eq(gateway_opts_check(&c, why, sizeof(why)), E_RANGE);
+    cr_assert(strstr(why, "-cluster: "), "%s", why);
+    TEST_NO_LEAKS();
 }

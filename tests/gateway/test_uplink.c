@@ -430,3 +430,16 @@ Test(uplink, a_dial_that_failed_is_not_cancelled)
     uplink_failed(&l.u, "Connection refused");
     cr_assert_eq(l.cancels, 0);
 }
+
+Test(uplink, another_world_than_is_to_be_there_is_none)
+{
+    l.u.expect = span_text("world-2");
+    connect_link();
+    feed_hello();
+    cr_assert(!uplink_ready(&l.u));
+    cr_assert_eq(l.ready, 0);
+    cr_assert_eq(l.metrics.down_world, 1);
+    cr_assert(l.conn.destroyed);
+    l.u.expect = span_text("world-1");
+    link_up();
+}

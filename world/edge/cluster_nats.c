@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define REPLICAS            3 /* of the bucket, where there are as many servers */
-#define BUCKET              "aegis"
 #define MESSAGE_BYTES       (16u << 20) /* that wait for NATS, or for us: each is at most half a MiB */
 #define TURNS               12          /* of the machines in a lease */
 #define RENEWALS            4           /* in a lease */
@@ -399,20 +397,14 @@ int cluster_nats_create(struct loop *l, const struct cluster_nats_config *config
     return 0;
 }
 
-/* Of three servers any one may be lost; fewer can keep no second copy that outlives one of them. */
-static int replicas_of(const char *url)
-{
-    return nats_url_servers(url) >= REPLICAS ? REPLICAS : 1;
-}
-
 static int start_bus(struct cluster_nats *c)
 {
     static const char *const follow[] = {"gen", "*.world.>", "*.zone.>", NULL};
     char name[LINK_WORLD_MAX + 16];
     struct nats_bus_config bus = {.url = c->config.url,
                                   .name = name,
-                                  .bucket = BUCKET,
-                                  .replicas = replicas_of(c->config.url),
+                                  .bucket = KV_BUCKET,
+                                  .replicas = nats_url_replicas(c->config.url),
                                   .follow = follow,
                                   .message_bytes = MESSAGE_BYTES,
                                   .user = &bus_user,
