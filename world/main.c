@@ -5,7 +5,8 @@
  *
  * The first SIGTERM, SIGINT, or SIGHUP where no file is to be read anew, stops the listener, sends
  * what is queued and closes the links; gateways keep their clients; meanwhile the store takes where
- * everybody stands; in a cluster the lease is given up behind it. A second one ends at once.
+ * everybody stands. In a cluster all that is here first moves to the other worlds, and the lease is
+ * given up before links close. A second one ends at once.
  * May touch: everything in world, common/io, the clock. On trouble: one line and an exit status.
  */
 #include "common/err.h"
@@ -64,7 +65,7 @@ struct program {
     struct reload reload;  /* who keeps a file joins it */
     struct edge_metrics metrics;
     struct hist tick_ns; /* tick and hand-over to the links */
-    bool draining, drained, stored, refused;
+    bool draining, leaving, drained, stored, refused;
     int exit_status;
     char last_words[WHY_MAX]; /* of who was refused before it ever acted */
 };
@@ -84,6 +85,7 @@ static void secret(void *arg, void *out, size_t n)
 }
 
 static void drain(void *arg);
+static void finish(struct program *p);
 
 /* The cluster has no place for this world: before it ever acted that ends it like a bad flag. */
 static void give_up(struct program *p, const char *why)
@@ -133,21 +135,16 @@ static void on_tick(void *arg, struct mono now, uint64_t skipped)
         world_admin_tick(p->admin, now, took_ns);
     p->metrics.ticks_skipped += skipped;
     p->metrics.tick_overruns += took_ns > (uint64_t)p->options.core.tick_ns;
+    if (p->leaving && (cluster_part_left(&p->cluster, now) || !cluster_part_can_leave(&p->cluster)))
+        finish(p);
     if (skipped > 0)
         log_often(LOG_WARN, "tick late tick=%" PRIu32 " skipped=%" PRIu64, p->world->tick, skipped);
-}
-
-static void on_quit(void *arg)
-{
-    struct program *p = arg;
-
-    loop_stop(p->loop);
 }
 
 static void end_if_done(struct program *p)
 {
     if (p->drained && p->stored)
-        cluster_part_quit(&p->cluster, on_quit, p);
+        loop_stop(p->loop);
 }
 
 static void on_drained(void *arg)
@@ -158,18 +155,36 @@ static void on_drained(void *arg)
     end_if_done(p);
 }
 
+/* The last word: gateways look for other worlds, or wait for one. */
+static void close_links(void *arg)
+{
+    struct program *p = arg;
+    int64_t limit_ns = p->options.drain_timeout_ns;
+
+    outbox_release(&p->world->outbox);
+    world_link_finish(p->link, limit_ns != 0 ? limit_ns : FOREVER_NS, on_drained, p);
+}
+
 static void on_stored(void *arg)
 {
     struct program *p = arg;
 
     p->stored = true;
-    end_if_done(p);
+    if (p->cluster.nats)
+        cluster_part_quit(&p->cluster, close_links, p);
+    else
+        end_if_done(p);
 }
 
 static void on_deadline(void *arg)
 {
     struct program *p = arg;
 
+    if (p->leaving) {
+        log_line(LOG_WARN, "leaving ends unfinished: what is left here is saved");
+        finish(p);
+        return;
+    }
     log_line(LOG_WARN, "drain ends unfinished");
     loop_stop(p->loop);
 }
@@ -185,20 +200,39 @@ static void count_unstored(struct program *p)
     p->exit_status = EXIT_TROUBLE;
 }
 
+/* No tick any more: save, and close. In a cluster the links wait for that, since who goes on
+ * elsewhere is read from the store. */
+static void finish(struct program *p)
+{
+    int64_t limit_ns = p->options.drain_timeout_ns;
+
+    p->leaving = false;
+    ticker_fini(&p->ticker);
+    loop_timer_cancel(p->deadline);
+    if (limit_ns != 0)
+        loop_timer_arm(p->deadline, limit_ns);
+    cluster_part_rest(&p->cluster);
+    storage_finish(p->storage, on_stored, p);
+    if (!p->cluster.nats)
+        close_links(p);
+}
+
 static void drain(void *arg)
 {
     struct program *p = arg;
-    int64_t limit_ns = p->options.drain_timeout_ns;
 
     if (p->draining)
         return;
     p->draining = true;
     notify_stopping(p->notify);
-    ticker_fini(&p->ticker);
-    if (limit_ns != 0)
-        loop_timer_arm(p->deadline, limit_ns);
-    storage_finish(p->storage, on_stored, p);
-    world_link_finish(p->link, limit_ns != 0 ? limit_ns : FOREVER_NS, on_drained, p);
+    if (p->options.leave_timeout_ns == 0 || !cluster_part_can_leave(&p->cluster)) {
+        finish(p);
+        return;
+    }
+    log_line(LOG_INFO, "leaving the cluster: all that is here moves to the other worlds");
+    p->leaving = true;
+    loop_timer_arm(p->deadline, p->options.leave_timeout_ns);
+    cluster_part_leave(&p->cluster);
 }
 
 static void on_signal(void *arg, int signo)

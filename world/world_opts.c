@@ -234,6 +234,10 @@ const struct opt world_opts_table[] = {
              "later others take its zones"},
     {.name = "advertise", .type = OPT_ADDR, .offset = EDGE(advertise), .def = "", .unit = "",
      .help = "-cluster: where gateways find this world; not set, where it listens"},
+    {.name = "leave-timeout", .type = OPT_DURATION, .offset = EDGE(leave_timeout_ns), .def = "60s",
+     .unit = "s", .min = 0.1, .max = DAY_S, .zero_off = true,
+     .help = "-cluster: after SIGTERM or SIGINT its zones and all in them move to other worlds, by "
+             "then; -drain-timeout follows; 0 is not at all"},
     {.name = "log-level", .type = OPT_CHOICE, .offset = EDGE(log_level), .def = "info",
      .unit = "", .choices = "debug|info|warn|error|off", .help = "least level that is written"},
     {.name = "log-format", .type = OPT_CHOICE, .offset = EDGE(log_format), .def = "text",

@@ -30,6 +30,7 @@ struct world_options {
     double zone_margin;       /* units */
     int64_t cluster_lease_ns; /* > 0 */
     const char *advertise;    /* "": where it listens */
+    int64_t leave_timeout_ns; /* 0: it does not */
     const char *store;        /* none, sqlite:FILE, postgres://…: show it by storage_show only */
     bool store_check;
     const char *auth_key;   /* file; "": no tokens */

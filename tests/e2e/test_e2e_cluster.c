@@ -87,7 +87,8 @@ Test(e2e_cluster, zones_are_spread_and_those_of_a_dead_world_go_to_who_lives)
     await_zones(b, ZONES / 2);
     process_signal(b, SIGTERM);
     process_await_exit(b, PROCESS_PATIENCE_MS, 0);
-    await_zones(a, ZONES);
+    cr_expect_eq(probe_metric(a, ZONES_METRIC), ZONES, "they were given before it ended");
+    cr_expect_eq(process_logged(b, "unfinished"), 0u);
     cr_expect_eq(probe_metric(a, "aegis_world_cluster_buried_total"), 1u, "it said goodbye");
     must_hide(a);
     must_hide(b);

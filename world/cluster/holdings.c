@@ -212,6 +212,7 @@ static void deal(struct holdings *h, const struct lease *l, struct kv_queue *q, 
     uint32_t self, n = list_worlds(h, l, &self);
     struct balance b = {n, h->n, h->drains, h->owner, h->count};
     struct balance_move move;
+    int64_t settle_ns;
 
     if (n != h->living)
         h->changed_at = now;
@@ -228,7 +229,8 @@ static void deal(struct holdings *h, const struct lease *l, struct kv_queue *q, 
         if ((h->deal[i] == self || freed) && kv_cell_idle(&z->cell, now))
             claim_zone(z, l, q, now);
     }
-    if (clock_since(now, h->changed_at) < h->settle_ns || !balance_next(&b, &move) ||
+    settle_ns = l->own.draining ? h->settle_ns / HOLDINGS_DRAIN_PARTS : h->settle_ns;
+    if (clock_since(now, h->changed_at) < settle_ns || !balance_next(&b, &move) ||
         move.from != self)
         return;
     h->zones[move.zone].to = h->worlds[move.to]->world;

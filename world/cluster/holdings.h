@@ -15,7 +15,8 @@
 #include "world/cluster/generation.h"
 #include "world/cluster/lease.h"
 
-#define HOLDINGS_TURN_NS (50 * CLOCK_NS_PER_MS) /* between looks at the whole, without news */
+#define HOLDINGS_TURN_NS     (50 * CLOCK_NS_PER_MS) /* between looks at the whole, without news */
+#define HOLDINGS_DRAIN_PARTS 16 /* of the time to settle lie between two moves of who drains */
 
 struct holding {
     struct kv_cell cell;

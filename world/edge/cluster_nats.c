@@ -268,6 +268,14 @@ static void keep_term(struct cluster_nats *c, struct mono now)
     outbox_release(&c->world->outbox);
 }
 
+/* What the others see of it. */
+static void tell_load(struct cluster_nats *c)
+{
+    const struct entities *e = &c->world->entities;
+
+    lease_tell(&c->member.lease, e->alive_count + e->away_count - e->ghost_count, c->leaves);
+}
+
 /* Everything that the machines want done, and what they have found. News is acted on at once, so
  * that a zone that moves does so in as many round trips as it takes. */
 static void settle(struct cluster_nats *c)
@@ -277,6 +285,7 @@ static void settle(struct cluster_nats *c)
     uint16_t low;
 
     keep_term(c, now);
+    tell_load(c);
     rng_secret(&low, sizeof(low));
     member_turn(&c->member, (uint64_t)clock_unix_ms() << GENERATION_LOW_BITS | low, now);
     while (member_next(&c->member, &command))
@@ -442,6 +451,23 @@ int cluster_nats_serve(struct cluster_nats *c, struct world *w, struct span addr
     if (err == 0)
         loop_timer_arm(c->timer, 0);
     return err;
+}
+
+void cluster_nats_leave(struct cluster_nats *c)
+{
+    c->leaves = true;
+    loop_timer_arm(c->timer, 0);
+}
+
+uint32_t cluster_nats_others(const struct cluster_nats *c)
+{
+    const struct lease *l = &c->member.lease;
+    const struct claim *v;
+    uint32_t n = 0;
+
+    for (uint32_t at = 0; (v = lease_living(l, &at));)
+        n += !v->draining && !claim_name_equal(&v->world, &l->self);
+    return n;
 }
 
 void cluster_nats_quit(struct cluster_nats *c, loop_fn *done, void *arg)

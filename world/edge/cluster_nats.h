@@ -43,6 +43,10 @@ struct cluster_door cluster_nats_door(struct cluster_nats *c);
 /* Begins to connect. The world that was made with that door takes part from here on; gateways find
  * it at `address`, of at most CLAIM_TEXT_MAX bytes, borrowed. E_NOMEM, E_ADDR, E_IO, E_MISSING. */
 int cluster_nats_serve(struct cluster_nats *c, struct world *w, struct span address) MUST_CHECK;
+/* From here on its zones go to the other worlds, and none comes. */
+void cluster_nats_leave(struct cluster_nats *c);
+/* How many other worlds there are that take zones. */
+uint32_t cluster_nats_others(const struct cluster_nats *c);
 /* Give the lease up, so that nobody waits for its end; from the sending on this world acts no more,
  * ever. `done` is called once, when the others know, or could have come to it by themselves. */
 void cluster_nats_quit(struct cluster_nats *c, loop_fn *done, void *arg);

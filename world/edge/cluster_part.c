@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/nats_url.h"
 #include "world/cluster/zones.h"
+#include "world/command/leave.h"
 #include "world/edge/cluster_terms.h"
 
 #include <stdio.h>
@@ -82,7 +83,7 @@ static void stand_still(struct cluster_part *p, bool still)
     if (p->still == still)
         return;
     p->still = still;
-    p->stills += still && p->acted;
+    p->stills += still && p->acted && !p->rests;
     p->acted |= !still;
     p->world->outbox.held = still;
     world_link_still(p->link, still);
@@ -96,7 +97,7 @@ bool cluster_part_may_act(struct cluster_part *p)
     if (!p->nats)
         return true;
     if (p->world)
-        stand_still(p, !cluster_nats_may_act(p->nats, clock_mono()));
+        stand_still(p, p->rests || !cluster_nats_may_act(p->nats, clock_mono()));
     return !p->still;
 }
 
@@ -113,6 +114,8 @@ const char *cluster_part_trouble(const struct cluster_part *p)
 {
     if (!p->nats || !p->still)
         return NULL;
+    if (p->rests)
+        return "the world is ending";
     return p->acted ? "the world stands still: its lease is over, and NATS has not renewed it"
                     : "the world has not joined the cluster yet";
 }
@@ -142,6 +145,36 @@ void cluster_part_gauges(const struct cluster_part *p, struct edge_metrics *m)
     m->cluster_keys_done = c.keys_done;
     m->cluster_keys_lost = c.keys_lost;
     m->cluster_keys_away = c.keys_away;
+}
+
+bool cluster_part_can_leave(const struct cluster_part *p)
+{
+    return p->nats && p->acted && !p->still && cluster_nats_others(p->nats) > 0;
+}
+
+void cluster_part_leave(struct cluster_part *p)
+{
+    p->leaves = true;
+    cluster_nats_leave(p->nats);
+}
+
+bool cluster_part_left(struct cluster_part *p, struct mono now)
+{
+    struct cluster_nats_counts c;
+
+    leave_tick(p->world, now);
+    outbox_flush(&p->world->outbox);
+    cluster_nats_counts(p->nats, &c);
+    return c.zones == 0 && leave_is_over(p->world);
+}
+
+void cluster_part_rest(struct cluster_part *p)
+{
+    if (!p->nats || !p->world)
+        return;
+    outbox_flush(&p->world->outbox);
+    p->rests = true;
+    (void)cluster_part_may_act(p);
 }
 
 void cluster_part_quit(struct cluster_part *p, loop_fn *done, void *arg)

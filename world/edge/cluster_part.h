@@ -17,8 +17,10 @@ struct cluster_part {
     struct world *world;       /* NULL: not served yet; all three borrowed */
     struct world_link *link;
     struct storage *storage;
-    bool still; /* everything waits */
-    bool acted; /* it did once */
+    bool still;  /* everything waits */
+    bool acted;  /* it did once */
+    bool leaves; /* it gives all away */
+    bool rests;  /* it will not act any more */
     uint64_t stills;
     char address[CLAIM_TEXT_MAX + 1];
     char terms[CLAIM_TEXT_MAX + 1];
@@ -45,5 +47,13 @@ bool cluster_part_refused(const struct cluster_part *p, char *why, size_t why_ca
 const char *cluster_part_trouble(const struct cluster_part *p);
 /* Bring the counters up to date. */
 void cluster_part_gauges(const struct cluster_part *p, struct edge_metrics *m);
+/* Are there worlds that would take what is here? */
+bool cluster_part_can_leave(const struct cluster_part *p);
+/* Give all that is here to them, zone by zone. */
+void cluster_part_leave(struct cluster_part *p);
+/* Behind each tick meanwhile: is there nothing left? */
+bool cluster_part_left(struct cluster_part *p, struct mono now);
+/* Stand still for good: nothing more is taken in, since all is being saved. */
+void cluster_part_rest(struct cluster_part *p);
 /* The end: the lease is given up. `done` is called once, now or later. */
 void cluster_part_quit(struct cluster_part *p, loop_fn *done, void *arg);

@@ -157,7 +157,7 @@ static int page_ready(void *arg, FILE *to)
     const char *still = world_admin_still(a);
     char why[STORE_WHY_MAX];
 
-    if (!world_link_listening(a->view.link)) {
+    if (!world_link_listening(a->view.link) || (a->view.cluster && a->view.cluster->leaves)) {
         fputs("draining\n", to);
         return 503;
     }
