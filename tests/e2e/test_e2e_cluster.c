@@ -8,6 +8,7 @@
 #include "tests/pair.h"
 
 #include <criterion/criterion.h>
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,28 @@ static void must_be_refused(struct process *p, const char *line)
     cr_expect_eq(process_logged(p, "aegis: "), 1u);
 }
 
+/* What /zones says of each zone of the world, as `owner` has it; and who lives. */
+static void must_own(const struct process *asked, const char *owner, size_t zones, size_t worlds)
+{
+    const char *body = strstr(probe_get(asked, "/zones"), "\r\n\r\n");
+    json_t *v = body ? json_loads(body, 0, NULL) : NULL, *list = json_object_get(v, "zones");
+    size_t n = 0;
+
+    cr_assert_not_null(v, "%s", body);
+    cr_expect_eq(json_array_size(list), ZONES);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *zone = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(zone, "owner"));
+
+        n += name && strcmp(name, owner) == 0;
+        cr_expect_gt(json_integer_value(json_object_get(zone, "epoch")), 0);
+    }
+    cr_expect_eq(n, zones, "%s has %zu zones: %s", owner, n, body);
+    cr_expect_eq(json_array_size(json_object_get(v, "worlds")), worlds);
+    cr_expect(json_is_true(json_object_get(v, "acts")));
+    json_decref(v);
+}
+
 Test(e2e_cluster, zones_are_spread_and_those_of_a_dead_world_go_to_who_lives)
 {
     struct cluster c;
@@ -80,8 +103,12 @@ Test(e2e_cluster, zones_are_spread_and_those_of_a_dead_world_go_to_who_lives)
     await_zones(a, ZONES / 2);
     cr_expect_eq(probe_metric(a, "aegis_world_cluster_worlds"), 2u);
     cr_expect_eq(probe_metric(a, "aegis_world_cluster_zones_given_total"), ZONES / 2);
+    must_own(a, "a", ZONES / 2, 2);
+    must_own(a, "b", ZONES / 2, 2);
+    must_own(b, "a", ZONES / 2, 2);
     process_kill(b);
     await_zones(a, ZONES);
+    must_own(a, "a", ZONES, 1);
     cr_expect_eq(probe_metric(a, "aegis_world_cluster_buried_total"), 1u);
     process_restart(b); /* the same id, a new life */
     await_zones(b, ZONES / 2);

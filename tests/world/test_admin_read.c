@@ -184,6 +184,9 @@ Test(admin_read, the_world_its_numbers_and_no_ground_where_there_is_none)
     admin_rig_init(&r, NULL);
     admin_rig_join(&r, "ann", 0, 0);
     admin_rig_tick(&r, 3);
+    v = ask(&r, "/zones", "404 ");
+    cr_expect(strstr(text_at(v, "error"), "-cluster"));
+    json_decref(v);
     v = ask(&r, "/api/world", "200 ");
     cr_expect_str_eq(text_at(v, "first"), "open");
     cr_expect(json_is_true(json_object_get(v, "acts")));

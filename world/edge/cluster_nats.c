@@ -492,6 +492,11 @@ void cluster_nats_destroy(struct cluster_nats *c)
     free(c);
 }
 
+const struct member *cluster_nats_member(const struct cluster_nats *c)
+{
+    return &c->member;
+}
+
 bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now)
 {
     return member_may_act(&c->member, now);

@@ -53,6 +53,9 @@ void cluster_nats_quit(struct cluster_nats *c, loop_fn *done, void *arg);
 /* NULL is fine. */
 void cluster_nats_destroy(struct cluster_nats *c);
 
+/* What it knows of the cluster, to be read. */
+struct member;
+const struct member *cluster_nats_member(const struct cluster_nats *c);
 /* May the world tick, and take requests, at this time? */
 bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now);
 /* Why it may not take part, now or ever, in words for the log, and of which flag; NULL: it may. */

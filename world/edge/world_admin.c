@@ -221,6 +221,7 @@ static const struct http_route routes[] = {
     {.path = "/metrics", .type = METRICS_TYPE, .page = page_metrics},
     {.path = "/healthz", .type = PLAIN_TYPE, .page = page_health},
     {.path = "/readyz", .type = PLAIN_TYPE, .page = page_ready},
+    {.path = "/zones", .type = JSON_TYPE, .ask = admin_read_zones},
     {.path = "/announce", .type = JSON_TYPE, .post = admin_act_announce},
     {.path = "/api/world", .type = JSON_TYPE, .ask = admin_read_world},
     {.path = "/api/stats", .type = JSON_TYPE, .ask = admin_read_stats},

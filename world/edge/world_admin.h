@@ -11,6 +11,8 @@
  *   GET /api/ground    a map's blocked tiles         GET /api/explain   why one sees another, or
  * not
  *
+ *   GET /zones         the cluster: worlds, and whose each zone is (world/edge/admin_zones)
+ *
  *   POST /announce   a text to players (world/edge/announce); answers {"told":N}
  *   POST /api/kick, /api/teleport, /api/drain, /api/log      answer {"done":true}
  *   POST /api/trace            a session's frames into the log; answers {"session":"..."}

@@ -36,7 +36,7 @@ bool world_admin_find(const struct world *w, const struct admin_ask_who *who,
 
 /* GET, in admin_read.c: world/edge/world_admin.h says what they answer. */
 http_order_fn admin_read_world, admin_read_stats, admin_read_ground, admin_read_entities,
-    admin_read_entity, admin_read_explain;
+    admin_read_entity, admin_read_explain, admin_read_zones;
 
 /* POST, in admin_act.c. */
 http_order_fn admin_act_announce, admin_act_kick, admin_act_teleport, admin_act_drain,
