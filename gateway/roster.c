@@ -145,6 +145,18 @@ static void keep(struct roster_world *w, const struct claim *c)
     w->draining = c->draining;
 }
 
+/* Another one is at this address; NULL: none. */
+static struct roster_world *find_at(struct roster *r, const struct claim *c)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        struct roster_world *w = &r->worlds[i];
+
+        if (!claim_name_equal(&w->id, &c->world) && span_equal(span_text(w->addr), claim_text(c)))
+            return w;
+    }
+    return NULL;
+}
+
 static bool says_else(const struct roster_world *w, const struct claim *c)
 {
     return w->nonce != c->nonce || w->draining != c->draining ||
@@ -189,6 +201,35 @@ static void renew(struct roster *r, struct roster_world *w, const struct kv_key 
     trust(r, w, now);
 }
 
+/* A world is there, by its claim. `w`: as it was known; NULL: it was not. */
+static int lives(struct roster *r, struct roster_world *w, const struct kv_key *k,
+                 const struct claim *c, uint64_t revision, struct mono now)
+{
+    const uint64_t epoch = c->epoch != 0 ? c->epoch : revision;
+    struct roster_world *other;
+    int err = 0;
+
+    if (k->generation > r->generation)
+        begin(r, k->generation, now);
+    other = find_at(r, c);
+    if (other && other->generation == k->generation && other->epoch > epoch) {
+        if (w)
+            drop(r, w);
+        return E_ADDR;
+    }
+    if (other) {
+        drop(r, other);
+        w = find(r, &k->name); /* it may stand elsewhere now */
+    }
+    if (w)
+        renew(r, w, k, c, revision, now);
+    else
+        err = add(r, k, c, revision, now);
+    if (err == 0)
+        find(r, &k->name)->epoch = epoch;
+    return err;
+}
+
 int roster_entry(struct roster *r, struct span key, struct span value, uint64_t revision,
                  bool deleted, struct mono now)
 {
@@ -205,14 +246,8 @@ int roster_entry(struct roster *r, struct span key, struct span value, uint64_t 
     if (k.generation < r->generation)
         return 0; /* of one that is over */
     w = find(r, &k.name);
-    if (c.state == CLAIM_HELD) {
-        if (k.generation > r->generation)
-            begin(r, k.generation, now);
-        if (!w)
-            return add(r, &k, &c, revision, now);
-        renew(r, w, &k, &c, revision, now);
-        return 0;
-    }
+    if (c.state == CLAIM_HELD)
+        return lives(r, w, &k, &c, revision, now);
     if (w)
         drop(r, w);
     return 0;

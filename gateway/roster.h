@@ -7,9 +7,11 @@
  *                 │ before: in doubt, gets no new sessions ── for a while ─► gone
  *                 └ not renewed for so long that it must be over ──────────► gone
  *
- * While the store is away nothing ages: what was known goes on. Pure. May touch: common, proto.
- * On trouble: what is no key or claim of ours is E_BAD and changes nothing; a world too many is
- * E_FULL, and comes when another went.
+ * While the store is away nothing ages: what was known goes on. Of two worlds at one address the
+ * one whose lease is the later is there: a world takes one link of a gateway, so the other's would
+ * end it. Pure. May touch: common, proto. On trouble: what is no key or claim of ours is E_BAD and
+ * changes nothing; a world too many is E_FULL, and comes when another went; E_ADDR where another
+ * one has its address.
  */
 #pragma once
 
@@ -29,6 +31,7 @@ struct roster_world {
     struct claim_name id;
     char addr[CLAIM_TEXT_MAX + 1];
     uint64_t nonce;    /* of its process: another one is another world of that name */
+    uint64_t epoch;    /* of its lease: the later one is the one that is there */
     bool draining;     /* gives away what it has */
     bool doubted;      /* may be there no more */
     bool told;         /* since the store was followed last */
@@ -53,7 +56,7 @@ void roster_followed(struct roster *r, struct mono now);
 /* The store is away; it answers again, and was not followed anew. */
 void roster_away(struct roster *r);
 void roster_back(struct roster *r, struct mono now);
-/* What stands under a key now; the same may be told again. 0, E_BAD or E_FULL. */
+/* What stands under a key now; the same may be told again. 0, E_BAD, E_FULL or E_ADDR. */
 int roster_entry(struct roster *r, struct span key, struct span value, uint64_t revision,
                  bool deleted, struct mono now) MUST_CHECK;
 /* Time has come to `now`; called every second or so. */

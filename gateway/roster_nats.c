@@ -108,11 +108,14 @@ static void on_entry(void *arg, const struct nats_bus_entry *e)
     const int err =
         roster_entry(&r->roster, e->key, e->value, e->revision, e->deleted, loop_now(r->loop));
 
-    r->strange += err == E_BAD;
+    r->strange += err == E_BAD || err == E_ADDR;
     r->full += err == E_FULL;
     if (err == E_BAD)
         log_often(LOG_WARN, "cluster: a key that says nothing of a world key=%.*s", (int)e->key.n,
                   (const char *)e->key.p);
+    else if (err == E_ADDR)
+        log_often(LOG_WARN, "cluster: another world has the address of this one key=%.*s",
+                  (int)e->key.n, (const char *)e->key.p);
     else if (err == E_FULL)
         log_often(LOG_WARN, "cluster: no room for a world worlds=%u key=%.*s", r->roster.n,
                   (int)e->key.n, (const char *)e->key.p);

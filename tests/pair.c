@@ -44,6 +44,11 @@ struct process *pair_gateway(const char *upstream, const char *const *flags)
     return start("-role=gateway", "-upstream", upstream, flags);
 }
 
+struct process *pair_cluster_gateway(const char *url, const char *const *flags)
+{
+    return start("-role=gateway", "-cluster", url, flags);
+}
+
 struct pair pair_start(const char *const *world_flags, const char *const *gateway_flags)
 {
     struct pair p = {.world = pair_world(world_flags)};

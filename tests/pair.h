@@ -15,6 +15,8 @@ struct pair {
  * at the next tick. */
 struct process *pair_world(const char *const *flags);
 struct process *pair_gateway(const char *upstream, const char *const *flags);
+/* One to the worlds of a cluster. */
+struct process *pair_cluster_gateway(const char *url, const char *const *flags);
 
 /* Both, and the link between them is up. */
 struct pair pair_start(const char *const *world_flags, const char *const *gateway_flags);

@@ -307,16 +307,19 @@ Test(roster, one_world_too_many_waits_until_another_went)
     char id[16];
 
     for (uint32_t i = 0; i < ROSTER_MAX; i++) {
+        char addr[32];
+
         snprintf(id, sizeof(id), "w%u", i);
-        lives(id, "127.0.0.1:1");
+        snprintf(addr, sizeof(addr), "127.0.0.1:%u", i + 1);
+        lives(id, addr);
     }
-    c = held("late", "127.0.0.1:1");
+    c = held("late", "127.0.0.1:999");
     cr_assert_eq(tell("late", &c), E_FULL);
     cr_assert_null(there("late"));
-    c = held("w3", "127.0.0.1:1");
+    c = held("w3", "127.0.0.1:4");
     c.state = CLAIM_BURIED;
     cr_assert_eq(tell("w3", &c), 0);
-    lives("late", "127.0.0.1:1");
+    lives("late", "127.0.0.1:999");
     cr_assert_not_null(there("late"));
 }
 
@@ -363,11 +366,57 @@ Test(roster, no_edit_of_a_key_or_value_breaks_it)
         for (int v = 0; v < 256; v++) {
             *byte = (char)v;
             const int err = roster_entry(&t.r, k, span_of(value, n), ++t.revision, false, t.now);
-            cr_assert(err == 0 || err == E_BAD || err == E_FULL);
+            cr_assert(err == 0 || err == E_BAD || err == E_FULL || err == E_ADDR);
             cr_assert_leq(t.r.n, ROSTER_MAX);
             for (uint32_t i = 0; i < t.r.n; i++)
                 cr_assert_neq(memchr(t.r.worlds[i].addr, ':', CLAIM_TEXT_MAX), NULL);
         }
         *byte = was;
     }
+}
+
+Test(roster, of_two_worlds_at_one_address_the_later_one_is_there)
+{
+    struct claim early = held("w1", "127.0.0.1:1"), late = held("w2", "127.0.0.1:1");
+
+    early.epoch = 5;
+    late.epoch = 9;
+    cr_assert_eq(tell("w1", &early), 0);
+    lives("w0", "127.0.0.1:7");
+    cr_assert_eq(tell("w2", &late), 0);
+    cr_assert_null(there("w1"));
+    cr_assert_not_null(there("w2"));
+    cr_assert_eq(tell("w1", &early), E_ADDR);
+    cr_assert_null(there("w1"));
+    cr_assert_eq(t.r.n, 2);
+    late.state = CLAIM_BURIED;
+    cr_assert_eq(tell("w2", &late), 0);
+    cr_assert_eq(tell("w1", &early), 0);
+    cr_assert_not_null(there("w1"));
+}
+
+Test(roster, one_that_moves_to_the_address_of_a_later_one_is_there_no_more)
+{
+    struct claim early = held("w1", "127.0.0.1:1"), late = held("w2", "127.0.0.1:2");
+
+    early.epoch = 5;
+    late.epoch = 9;
+    cr_assert_eq(tell("w1", &early), 0);
+    cr_assert_eq(tell("w2", &late), 0);
+    claim_set_text(&early, span_text("127.0.0.1:2"));
+    cr_assert_eq(tell("w1", &early), E_ADDR);
+    cr_assert_null(there("w1"));
+    cr_assert_not_null(there("w2"));
+}
+
+Test(roster, in_another_generation_an_epoch_of_before_counts_for_nothing)
+{
+    struct claim before = held("w1", "127.0.0.1:1"), now = held("w2", "127.0.0.1:1");
+
+    before.epoch = 900;
+    cr_assert_eq(tell("w1", &before), 0);
+    now.epoch = 3;
+    cr_assert_eq(tell_in(GEN + 1, "w2", &now, 3), 0);
+    cr_assert_null(there("w1"));
+    cr_assert_not_null(there("w2"));
 }
