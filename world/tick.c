@@ -90,6 +90,7 @@ void tick_run(struct world *w, struct mono now)
     admit_run(w, now);
     keep_run(w, now);
     if (w->cluster) {
+        w->cluster->ticked = now;
         border_tick(w);
         naming_tick(w, now);
         receive_tick(w, now);

@@ -145,9 +145,25 @@ Test(handover, credit_facing_key_and_what_was_told_travel)
     cr_assert(sessions_by_name(&w->sessions, span_text("a"), &who));
     cr_assert_eq(memcmp(w->sessions.list[who.slot].key, key, sizeof key), 0);
     double credit = motion_credit(&w->entities.motion[slot], &w->motion, r->now);
-    cr_assert_float_eq(credit, 0.5 + 5 * 0.05, 0.11, "%g: not given anew", credit);
+    cr_assert_float_eq(credit, 0.5 + 5 * 0.05, 1e-6, "%g: not given anew, nor lost", credit);
     cr_assert_eq(r->clients[a].view.adds, adds, "nobody was told to it again");
     cr_assert(crig_knows(r, a, b));
+    end(r);
+}
+
+Test(handover, one_who_moves_as_fast_as_may_be_is_refused_nothing_at_the_border)
+{
+    struct crig *r = two();
+    uint32_t a = crig_join_at(r, 0, "a", -10, 0);
+    r->weather.delay = 8; /* steps, of which four are a tick */
+    for (int i = 1; i <= 100; i++) {
+        crig_tick(r, 1);
+        crig_move(r, a, -10 + i * 12 * 0.05, 0, 0, 12);
+    }
+    crig_tick(r, 20);
+    cr_assert_eq(owner(r, a), 1);
+    cr_assert_eq(r->clients[a].answered, r->clients[a].sent);
+    cr_assert_eq(r->clients[a].errors, 0);
     end(r);
 }
 

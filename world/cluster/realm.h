@@ -70,6 +70,7 @@ struct realm {
     uint32_t n_worlds;
     double margin, apron; /* units */
     bool changed;         /* owners did, since borders were last told */
+    struct mono ticked;   /* when the last tick was */
 
     /* [cap] by slot of an entity. */
     uint32_t *count;   /* how often it was handed over */

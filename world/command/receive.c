@@ -137,6 +137,16 @@ void receive_prepare(struct world *w, const struct cluster_message *m, struct mo
 /* --- switch --------------------------------------------------------------------------------------
  */
 
+/* When the credit that it brings was counted, in its other world's tick. It grows on its way too,
+ * so that who moves as fast as may be is refused nothing behind a border. Worlds count ticks from
+ * one origin; to one that is behind, no time has passed. */
+static struct mono counted_at(const struct world *w, const struct cluster_soul *s)
+{
+    uint32_t given = s->tick + 1, passed = w->tick > given ? w->tick - given : 0;
+
+    return clock_add(w->cluster->ticked, -(int64_t)passed * w->config.tick_ns);
+}
+
 /* Its entity: the ghost that it was here, or a new one. E_FULL. */
 static int take_entity(struct world *w, const struct guest *g, struct mono now, uint32_t *slot)
 {
@@ -161,7 +171,7 @@ static int take_entity(struct world *w, const struct guest *g, struct mono now, 
     w->cluster->name[*slot] = REALM_NONE; /* until a session has it */
     ghosts_place(w, *slot, realm_scene_of(w->cluster, s->zone), s->x, s->y, s->dir, s->speed);
     w->cluster->home[*slot] = realm_home(w->cluster, *slot, &w->entities);
-    w->entities.motion[*slot] = (struct motion){s->credit, now};
+    w->entities.motion[*slot] = (struct motion){s->credit, counted_at(w, s)};
     w->entities.arrived[*slot] = (s->bits & CLUSTER_ARRIVED) != 0;
     return 0;
 }
