@@ -112,6 +112,15 @@ for kind in none asleep awake; do
     check "npc: has a row for $kind" row npc $kind tick_us
 done
 
+check "cluster: does well" bench 0 cluster -players 300 -neighbours 10 -ticks 40 -runs 1 -json -budget 0.01
+for worlds in 1 2; do
+    check "cluster: has a row for $worlds" row cluster worlds-$worlds tick_ms '"players":300,'
+done
+check "cluster: two share it" row cluster worlds-2 handovers_s '"ghosts":[1-9]'
+check "cluster: nobody fits a hundredth of a millisecond" row cluster most budget_ms '"worlds_2":0,'
+check "cluster: a list that is none" bench 2 cluster -players 100,
+check "cluster: is named" says 'players'
+
 check "map: does well" bench 0 map -n 500 -ticks 40 -json
 check "map: has a row" row map aegis copy_us '"frame_bytes":9[0-9]*'
 

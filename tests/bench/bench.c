@@ -132,6 +132,7 @@ static const struct {
     {"crowd", modes_crowd, "the same where all see all; a say there"},
     {"path", ways_path, "ways over a map of 1024 by 1024 tiles"},
     {"npc", ways_npc, "what NPCs cost a tick, asleep and awake"},
+    {"cluster", ways_cluster, "players of one world, and of two that share a map"},
     {"fanout", gate_fanout, "the gateway: a frame to each client, every tick"},
     {"forward", gate_forward, "the gateway: requests up, replies down"},
     {"idle", gate_idle, "the gateway: memory of a client that says nothing"},

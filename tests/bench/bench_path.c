@@ -199,7 +199,10 @@ int ways_short(void)
 {
     static const struct path_args a = {.n = 60, .seed = 1, .runs = 1, .only = ""};
     char *npc[] = {"npc", "-ticks=40", NULL};
+    char *cluster[] = {"cluster", "-players=2000", "-ticks=40", "-runs=1", "-budget=0", NULL};
     int status = run(&a);
 
-    return status == 0 ? ways_npc(2, npc) : status;
+    if (status == 0)
+        status = ways_npc(2, npc);
+    return status == 0 ? ways_cluster(5, cluster) : status;
 }

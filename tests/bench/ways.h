@@ -1,9 +1,11 @@
-/* tests/bench/ways.h: what ways and NPCs cost (bench_path.c, bench_npc.c).
+/* tests/bench/ways.h: what ways, NPCs and a second world cost (bench_path.c, bench_npc.c,
+ * bench_cluster.c).
  */
 #pragma once
 
-/* `bin/bench path [flags]`, `bin/bench npc [flags]`; each returns the exit status. */
+/* `bin/bench path [flags]`, `npc`, `cluster`; each returns the exit status. */
 int ways_path(int argc, char **argv);
 int ways_npc(int argc, char **argv);
-/* Both, small. */
+int ways_cluster(int argc, char **argv);
+/* All, small. */
 int ways_short(void);
