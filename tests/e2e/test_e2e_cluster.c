@@ -3,6 +3,7 @@
  * tests/nats_stand, tests/e2e/probe. On trouble: the test fails.
  */
 #include "tests/e2e/probe.h"
+#include "tests/e2e/stage.h"
 #include "tests/leak.h"
 #include "tests/nats_stand.h"
 #include "tests/pair.h"
@@ -190,6 +191,99 @@ Test(e2e_cluster, a_world_that_slept_past_its_lease_finds_its_zones_gone_and_beg
     cr_expect_eq(probe_metric(b, "aegis_world_cluster_voided_total"), 1u);
     pair_end_one(b);
     pair_end_one(a);
+    nats_stand_down(&c.nats);
+    TEST_NO_LEAKS();
+}
+/* --- with clients ------------------------------------------------------------------------------
+ */
+
+static struct process *gateway(const struct cluster *c)
+{
+    struct process *p = process_start(
+        "aegis", PROCESS_ARGS("-role=gateway", "-listen", process_any_port(), "-cluster", c->url));
+
+    process_await_addr(p);
+    pair_await_link(p, 1);
+    return p;
+}
+
+/* Each of them is there, is answered, and sees the others. */
+static void must_be_well(struct player *const *all, size_t n)
+{
+    stage_pass(all[0]->stage, 100); /* so that they may move */
+    for (size_t i = 0; i < n; i++) {
+        cr_assert(!all[i]->closed, "%s: %s", all[i]->name, all[i]->why);
+        player_move(all[i], all[i]->facts->x + 0.5, all[i]->facts->y);
+        player_ping(all[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < n; k++)
+            STAGE_UNTIL(all[i]->stage, i == k || player_sees(all[i], all[k]));
+    }
+}
+
+Test(e2e_cluster, a_world_that_ends_gives_all_in_it_to_another_and_drops_nobody)
+{
+    struct cluster c;
+    struct stage s;
+    struct player *in[4];
+
+    if (!stand_up(&c))
+        return;
+    struct process *a = world(&c, "a", NULL, NULL);
+    await_zones(a, ZONES);
+    struct process *g = gateway(&c);
+    stage_init(&s);
+    in[0] = stage_join(&s, g->addr, "ann");
+    in[1] = stage_join(&s, g->addr, "bob");
+    in[2] = stage_join(&s, g->addr, "cay");
+    in[3] = stage_join(&s, g->addr, "dan");
+    struct player *outside = stage_login(&s, g->addr, "eve"),
+                  *stranger = stage_connect(&s, g->addr);
+    must_be_well(in, ARRAY_LEN(in));
+    struct process *b = world(&c, "b", NULL, NULL);
+    await_zones(b, ZONES / 2); /* some of them may be handed over with it */
+    must_be_well(in, ARRAY_LEN(in));
+    process_signal(a, SIGTERM);
+    while (!process_ended(a, 0))
+        stage_pass(&s, 20);
+    process_await_exit(a, PROCESS_PATIENCE_MS, 0);
+    cr_expect_eq(process_logged(a, "unfinished"), 0u);
+    await_zones(b, ZONES);
+    must_be_well(in, ARRAY_LEN(in));
+    player_enter(outside);
+    player_login(stranger, "fay");
+    player_enter(stranger);
+    STAGE_UNTIL(&s, player_sees(stranger, outside) && player_sees(outside, stranger));
+    for (size_t i = 0; i < ARRAY_LEN(in); i++)
+        cr_expect_eq(in[i]->told[PE_UNAVAILABLE], 0u, "%s was told that something is lost",
+                     in[i]->name);
+    cr_expect_eq(probe_metric(b, "aegis_world_entities"), 6u);
+    stage_fini(&s);
+    pair_end_one(g);
+    pair_end_one(b);
+    must_hide(g);
+    nats_stand_down(&c.nats);
+    TEST_NO_LEAKS();
+}
+
+Test(e2e_cluster, who_slept_while_another_of_its_id_came_is_refused_and_ends)
+{
+    struct cluster c;
+
+    if (!stand_up(&c))
+        return;
+    struct process *a = world(&c, "a", NULL, NULL);
+    await_zones(a, ZONES);
+    process_signal(a, SIGSTOP);
+    struct process *other = world(&c, "a", NULL, NULL);
+    await_zones(other, ZONES);
+    process_signal(a, SIGCONT);
+    process_await_exit(a, 2 * PROCESS_PATIENCE_MS, 1);
+    cr_expect_eq(process_logged(a, "error world cluster: this world may not take part any more"),
+                 1u);
+    cr_expect_eq(probe_metric(other, ZONES_METRIC), ZONES);
+    pair_end_one(other);
     nats_stand_down(&c.nats);
     TEST_NO_LEAKS();
 }
