@@ -229,6 +229,13 @@ smoke:  ## start a pair on free ports, let the bot play the smoke scenario, end 
 _smoke: all
 	@exec sh tests/run-smoke.sh $(BIN) $(BUILD)/smoke
 
+.PHONY: cluster _cluster
+cluster:  ## NATS, PostgreSQL, 4 worlds, 2 gateways: smoke, and bots that cross borders; all of it ends
+	@$(INSTALL_DEPS) cluster
+	+@$(again) _cluster
+_cluster: all
+	@exec python3 deploy/cluster.py $(BIN) $(BUILD)/cluster
+
 .PHONY: test _test
 test:  ## everything that can be checked, under ASan and UBSan; ends with `N passed, N failed`
 	@$(INSTALL_DEPS) test

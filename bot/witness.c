@@ -114,16 +114,16 @@ void witness_look(struct witness *w, uint32_t i, const struct view *v, struct mo
 
 /* --- judging ---------------------------------------------------------------------------------- */
 
-/* Places k0..k1-1 are those where it may have been at tick `t`, or at most `late` before. False: it
- * is not known. */
+/* Places k0..k1-1 are those where it may have been at tick `t`, or at most `late` before or after.
+ * False: it is not known. */
 static bool places_at(const struct witness_body *b, uint32_t t, uint32_t late, uint32_t *k0,
                       uint32_t *k1)
 {
     const uint32_t oldest = b->n > WITNESS_PLACES ? b->n - WITNESS_PLACES : 0;
     uint32_t from = oldest, to = b->n;
 
-    /* Those that became so only after t are none; nor are those that another followed before. */
-    while (to > oldest && b->place[(to - 1) % WITNESS_PLACES].after >= t)
+    /* Those that became so only after that are none; nor are those that another followed before. */
+    while (to > oldest && b->place[(to - 1) % WITNESS_PLACES].after >= t + late)
         to--;
     for (uint32_t k = oldest + 1; k < to; k++) {
         const struct witness_place *next = &b->place[k % WITNESS_PLACES];

@@ -2,7 +2,7 @@
  * Each bot knows where it was: its own place counts from the move's answer on, and the ticks that
  * its connection brought before and after that answer say between which ticks the place became so.
  * A view that has been told tick t is held against where the others were at t, or up to so many
- * ticks before. No clock says what is late, so a busy machine makes no breach.
+ * ticks before; or after, since of two worlds one may be ahead. No clock says what is late.
  *
  *   heard tick 70 ─ MoveResp (3, 4) ─ heard tick 72:   at (3, 4) from 71 or 72 on, until the next
  *

@@ -1,7 +1,7 @@
 #!/bin/sh
 # deploy/install-deps.sh: install what is missing from Debian's packages.
 #
-#   deploy/install-deps.sh [build|test|lint|js|web]...     (default: build; test includes build)
+#   deploy/install-deps.sh [build|test|cluster|lint|js|web]...     (default: build, which test and cluster include)
 #
 # Says nothing and needs nobody when all is there. Otherwise it says what it installs and why, as
 # root or through sudo. May touch: apt. Never: a package that is already there.
@@ -35,6 +35,9 @@ test|postgresql|the store in PostgreSQL
 test|python3|a client in another language
 test|python3-msgpack|the wire format, for that client
 test|spin|checks the models of a cluster
+cluster|nats-server|what a cluster stands on
+cluster|postgresql|the store in PostgreSQL
+cluster|python3|starts and watches the parts
 js|nodejs|runs JavaScript
 js|npm|fetches its one dependency
 js|openssl|makes certificates, for a test of TLS
@@ -58,8 +61,8 @@ groups=
 for arg in "${@:-build}"; do
     case $arg in
         build | lint | js | web) groups="$groups $arg" ;;
-        test) groups="$groups build test" ;;
-        *) die "unknown group '$arg': build, test, lint, js or web" ;;
+        test | cluster) groups="$groups build $arg" ;;
+        *) die "unknown group '$arg': build, test, cluster, lint, js or web" ;;
     esac
 done
 

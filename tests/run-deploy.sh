@@ -5,8 +5,8 @@
 #
 # The config files start a pair, and the defaults in them are the programs'; README's metrics are what
 # the pair shows; the image's health check finds it well; the compose file calls the programs as they
-# want to be called; systemd understands the units (where systemd-analyze is installed); a service
-# manager hears of start, life and drain.
+# want to be called, and so do those of a cluster (tests/ops/manifests.py); systemd understands the
+# units (where systemd-analyze is installed); a service manager hears of start, life and drain.
 # May touch: DIR, the processes it started.
 # On trouble: `not ok - ...` with what was seen, and exit status 1.
 set -u
@@ -120,6 +120,12 @@ for word in yaml.safe_load(open("deploy/compose.yml"))["services"][sys.argv[1]][
     done
 else
     echo "# compose.yml not read: no python3-yaml"
+fi
+
+# --- a cluster by compose and by Kubernetes --------------------------------------------------------
+
+if python3 -c 'import yaml' 2>/dev/null; then
+    python3 tests/ops/manifests.py "$bin" || failures=$((failures + 1))
 fi
 
 # --- units -----------------------------------------------------------------------------------------

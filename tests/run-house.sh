@@ -254,6 +254,12 @@ check "deps: installs what is missing only" deps 0 test
 check "deps: asks for the lists once, then installs all" [ "$(sed 's/.*Use-Pty=0 //' "$dir/apt.log")" = \
     "update
 install -y --no-install-recommends libcriterion-dev nats-server openssl postgresql python3 python3-msgpack spin" ]
+machine full root apt old-names
+check "deps: what a cluster needs" deps 0 cluster
+check "deps: on top of what builds it" [ "$(sed -n 's/.*no-install-recommends //p' "$dir/apt.log")" = \
+    "nats-server postgresql python3" ]
+machine full root apt old-names
+deps 0 test
 check "deps: says what for" shown "$dir/deps.out" 'libcriterion-dev (runs the unit tests)'
 machine empty root apt old-names
 check "deps: an old Debian" deps 0 build

@@ -150,6 +150,10 @@ script ops sh tests/run-py.sh tests/ops/ops.py
 script trace sh tests/run-py.sh tests/ops/trace.py
 script chaos python3 tests/e2e/chaos.py -bin "$bin" -bots 100 -seconds 20 -every 2.5 -drop 0.05 \
     -window 8 -growth 200 -dir "$build/chaos"
+single cluster env CLUSTER_SECONDS=3 CLUSTER_FLAGS="-max-speed 60 -cluster-lease 1s" \
+    python3 deploy/cluster.py "$bin" "$build/cluster"
+script cluster-oracle python3 tests/e2e/cluster_oracle.py -bin "$bin" -bots 80 -seconds 8 -lease 2s \
+    -late 4 -dir "$build/cluster-oracle"
 script model sh tests/model/run.sh "$build/model"
 script lint-selftest sh tests/lint/selftest.sh
 script deploy bash tests/run-deploy.sh "$bin" "$build/deploy"

@@ -112,6 +112,21 @@ Test(witness, one_tick_late_is_a_breach_where_none_is_allowed_and_none_where_one
     }
 }
 
+/* Of two worlds one may be a tick ahead, and what it says of the other's is of that tick. */
+Test(witness, one_tick_early_counts_as_one_tick_late)
+{
+    for (uint32_t allowed = 0; allowed < 2; allowed++) {
+        struct scene s;
+        begin_at(&s, 10, 0, allowed);
+        ticks(&s, 3);
+        sees(&s, 12);
+        goes(&s, 12);
+        cr_assert_eq(breaches(&s), 1 - allowed);
+        cr_assert_eq(s.w.counted.late[1], 1);
+        end(&s);
+    }
+}
+
 Test(witness, who_is_still_known_past_the_radius_is_so_by_as_many_ticks)
 {
     struct scene s;
