@@ -205,3 +205,18 @@ Test(border, zones_too_narrow_for_what_is_seen_are_refused)
     cr_assert_eq(world_create(&c, &ops, &w, why, sizeof why), E_RANGE);
     cr_assert(strstr(why, "-zones") != NULL, "%s", why);
 }
+
+Test(border, whom_a_dead_world_told_of_is_gone_at_once)
+{
+    struct crig *r = two();
+    uint32_t a = crig_join_at(r, 0, "a", -5, 0), b = crig_join_at(r, 1, "b", 5, 0);
+    crig_tick(r, 3);
+    cr_assert(crig_knows(r, a, b));
+    r->worlds[1].dead = true;
+    courier_zone_dead(r->worlds[0].world, 1);
+    courier_zone(r->worlds[0].world, 1, span_text("world-0"), 7, r->now);
+    crig_tick(r, 1);
+    cr_assert_not(crig_knows(r, a, b));
+    cr_assert_eq(r->worlds[0].world->entities.ghost_count, 0);
+    end(r);
+}

@@ -44,6 +44,8 @@ void border_end(struct world *w, uint32_t slot);
 void border_take(struct world *w, const struct cluster_message *m, struct mono now);
 void border_asked(struct world *w, const struct cluster_message *m);
 void border_bye(struct world *w, const struct cluster_message *m);
+/* Between two ticks: its owner is dead, and whom it told of are gone. */
+void border_dead(struct world *w, uint32_t zone);
 /* Between two ticks: the zone is this world's now, under this epoch; REALM_NOBODY: nobody's.
  * Whoever of ours stands in one that was ours is a stray. */
 void border_owner(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch);

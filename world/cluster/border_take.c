@@ -283,6 +283,23 @@ void border_bye(struct world *w, const struct cluster_message *m)
     rehome(w, m->zone, m->zone - r->n_zones, true); /* who is left was handed over unheard */
 }
 
+void border_dead(struct world *w, uint32_t zone)
+{
+    struct realm *r = w->cluster;
+    uint32_t strays = realm_strays(r, zone), owner = r->zones[zone].owner;
+
+    ASSERT(owner != REALM_SELF);
+    if (owner == REALM_NOBODY)
+        return;
+    ghosts_clear(w, zone, w->tick + 1);
+    r->zones[zone].last = REALM_NOBODY;
+    if (r->zones[strays].owner == owner) {
+        ghosts_clear(w, strays, w->tick + 1);
+        r->zones[strays].owner = REALM_NOBODY;
+        r->changed = true;
+    }
+}
+
 void border_owner(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch)
 {
     struct realm *r = w->cluster;

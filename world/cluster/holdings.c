@@ -267,6 +267,17 @@ const struct claim_name *holdings_owner(const struct holdings *h, const struct l
     return &v->world;
 }
 
+bool holdings_is_dead(const struct holdings *h, const struct lease *l, uint32_t zone,
+                      const struct claim_name *had)
+{
+    const struct claim *v = &h->zones[zone].cell.value;
+
+    if (!lease_find(l, had))
+        return true;
+    return v->state == CLAIM_HELD && claim_name_equal(&v->world, had) &&
+           lease_is_over(l, &v->world, v->epoch);
+}
+
 uint32_t holdings_owned(const struct holdings *h)
 {
     uint32_t n = 0;

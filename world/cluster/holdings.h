@@ -73,6 +73,9 @@ static inline uint64_t holdings_epoch(const struct holdings *h, uint32_t zone)
 /* Whose it is, ours included, and in which epoch of the zone; NULL: nobody's. */
 const struct claim_name *holdings_owner(const struct holdings *h, const struct lease *l,
                                         uint32_t zone, uint64_t *epoch);
+/* Is the world that had it dead, as far as is known, and did not give it up? */
+bool holdings_is_dead(const struct holdings *h, const struct lease *l, uint32_t zone,
+                      const struct claim_name *had);
 /* How many are ours. */
 uint32_t holdings_owned(const struct holdings *h);
 /* A zone whose owner may have changed, once for each change; false: no more. */

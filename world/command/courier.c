@@ -85,6 +85,11 @@ void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t ep
     give_zone_lost(w, zone, epoch, now);
 }
 
+void courier_zone_dead(struct world *w, uint32_t zone)
+{
+    border_dead(w, zone);
+}
+
 void courier_name(struct world *w, const struct courier_name *n, struct mono now)
 {
     w->now = now;

@@ -16,6 +16,10 @@ int courier_message(struct world *w, struct span message, struct mono now) MUST_
 void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t epoch,
                   struct mono now);
 
+/* Between two ticks, before courier_zone: who had it is dead, and nobody acts any more for whom it
+ * told of. */
+void courier_zone_dead(struct world *w, uint32_t zone);
+
 /* What became of a name. */
 enum courier_name_word {
     COURIER_NAME_HELD,      /* it is ours, under `token` */

@@ -102,6 +102,20 @@ static void keep_generation(struct cluster_nats *c)
  */
 
 /* Zones whose owner changed. */
+/* Before it has another owner. */
+static void keep_dead(struct cluster_nats *c, uint32_t zone)
+{
+    const struct realm *r = c->world->cluster;
+    uint32_t owner = r->zones[zone].owner;
+    struct claim_name had;
+
+    if (owner == REALM_NOBODY || owner == REALM_SELF)
+        return;
+    had = claim_name_of(realm_world_id(r, owner));
+    if (holdings_is_dead(&c->member.holdings, &c->member.lease, zone, &had))
+        courier_zone_dead(c->world, zone);
+}
+
 static void keep_owners(struct cluster_nats *c, struct mono now)
 {
     const struct claim_name *owner;
@@ -111,6 +125,7 @@ static void keep_owners(struct cluster_nats *c, struct mono now)
 
     while (holdings_next(&c->member.holdings, &zone)) {
         owner = holdings_owner(&c->member.holdings, &c->member.lease, zone, &epoch);
+        keep_dead(c, zone);
         courier_zone(c->world, zone, owner ? claim_name_span(owner) : (struct span){0},
                      owner ? epoch : 0, now);
         any = true;
