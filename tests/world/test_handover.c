@@ -424,3 +424,25 @@ Test(handover, no_more_than_so_many_are_under_way_and_the_others_go_later)
     handover_destroy(h);
     TEST_NO_LEAKS();
 }
+
+Test(handover, where_worlds_count_apart_no_tick_is_told_twice)
+{
+    for (uint32_t apart = 0; apart < 6; apart++) {
+        struct crig *r = two();
+        r->worlds[0].world->tick += 100;
+        r->worlds[1].world->tick += 97 + apart;
+        uint32_t a = crig_join_at(r, 0, "a", -1, 0), b = crig_join_at(r, 1, "b", 6, 3);
+        crig_tick(r, 3);
+        for (int i = 0; i < 120; i++) {
+            if (i % 30 == 0)
+                crig_walk(r, a, i % 60 == 0 ? 8 : -8, 0);
+            crig_move(r, b, 6 + 0.3 * (i % 2), 3, 0, 0); /* something to tell in each tick */
+            crig_tick(r, 1);
+        }
+        cr_assert_geq(r->clients[a].moved, 3, "%u", apart);
+        cr_assert_eq(r->clients[a].puts, 0);
+        crig_validate(r);
+        crig_destroy(r);
+    }
+    TEST_NO_LEAKS();
+}

@@ -545,8 +545,8 @@ static void tick_one(struct world *w, struct guest *g, struct mono now)
     }
     if (g->client.gen == 0)
         return;
-    if (!g->taken && g->soul.tick > world_told_tick(w)) /* no client goes back in time */
-        w->lead += g->soul.tick - world_told_tick(w);
+    if (!g->taken && g->soul.tick >= world_told_tick(w)) /* no client is told of one tick twice */
+        w->lead += g->soul.tick + 1 - world_told_tick(w);
     if (!g->taken) {
         if (g->soul.bits & CLUSTER_INSIDE)
             take_inside(w, g, now);
