@@ -23,6 +23,7 @@
  *   ended       [11, entity]                             whose id it was may let it rest
  *   seek        [12, world, name, number, want, key]     to who holds the name
  *   found       [13, world, name, number, verdict, entity, inside]
+ *   announce    [14, world, reach, scene, x0, y0, x1, y1, text]   an operator's
  *
  *   soul  zone from, epoch, zone to, epoch, tick, bits, kind, name, x, y, dir, speed, credit,
  *         walk's x, y, speed, key, told, token
@@ -58,6 +59,7 @@ enum cluster_kind {
     CLUSTER_ENDED,
     CLUSTER_SEEK,
     CLUSTER_FOUND,
+    CLUSTER_ANNOUNCE,
     CLUSTER_KINDS
 };
 
@@ -74,6 +76,10 @@ enum cluster_verdict {
     CLUSTER_NOT_KEY, /* its key is another */
     CLUSTER_GOES_ON  /* the session waits there for who has the key */
 };
+
+#define CLUSTER_REACHES                                                       \
+    4 /* of an announcement: everybody, a scene, a rectangle, a cell of sight \
+       */
 
 #define CLUSTER_MESSAGE_MAX 524288 /* bytes of a message */
 #define CLUSTER_KEY         16     /* bytes of a resume key */
@@ -145,7 +151,11 @@ struct cluster_message {
     enum cluster_want want;       /* seek */
     struct span key;              /* seek: CLUSTER_KEY bytes, or none */
     enum cluster_verdict verdict; /* found */
-    bool inside; /* found, goes on: the entity of `id` stands there; else it may enter */
+    bool inside;      /* found, goes on: the entity of `id` stands there; else it may enter */
+    uint32_t reach;   /* announce: below CLUSTER_REACHES */
+    uint32_t scene;   /* announce: its number */
+    double place[4];  /* announce: x0 <= x1, y0 <= y1; of a cell a place in it, twice */
+    struct span text; /* announce: 1 to PROTO_SAY_MAX bytes */
 };
 
 /* Spans lie in the message; events are sound. 0 or E_BAD. */

@@ -211,6 +211,24 @@ static int read_name(struct span *rest, struct cluster_message *m)
     return err == 0 && (m->id != 0) != (m->verdict == CLUSTER_GOES_ON) ? E_BAD : err;
 }
 
+static int read_announce(struct span *rest, struct cluster_message *m)
+{
+    double *const place[] = {&m->place[0], &m->place[1], &m->place[2], &m->place[3]};
+    uint64_t reach;
+    int err = take_word(rest, LINK_WORLD_MAX, &m->world);
+    if (err == 0)
+        err = walk_uint(rest, CLUSTER_REACHES - 1, &reach);
+    if (err != 0)
+        return err;
+    m->reach = (uint32_t)reach;
+    err = take_u32(rest, &m->scene);
+    if (err == 0)
+        err = take_reals(rest, place, ARRAY_LEN(place));
+    if (err == 0 && (m->place[0] > m->place[2] || m->place[1] > m->place[3]))
+        err = E_BAD;
+    return err == 0 ? take_word(rest, PROTO_SAY_MAX, &m->text) : err;
+}
+
 static int read_rest(struct span *rest, struct cluster_message *m)
 {
     int err;
@@ -227,6 +245,8 @@ static int read_rest(struct span *rest, struct cluster_message *m)
     case CLUSTER_SEEK:
     case CLUSTER_FOUND:
         return read_name(rest, m);
+    case CLUSTER_ANNOUNCE:
+        return read_announce(rest, m);
     default:
         err = take_word(rest, LINK_WORLD_MAX, &m->world);
         if (err == 0)
@@ -239,7 +259,7 @@ static int read_rest(struct span *rest, struct cluster_message *m)
 
 int cluster_read(struct span message, struct cluster_message *out)
 {
-    static const uint8_t elements[] = {8, 3, 3, 23, 4, 6, 23, 4, 6, 6, 5, 2, 6, 7};
+    static const uint8_t elements[] = {8, 3, 3, 23, 4, 6, 23, 4, 6, 6, 5, 2, 6, 7, 9};
     struct span rest = message;
     uint64_t n, kind;
     int err = message.n <= CLUSTER_MESSAGE_MAX ? take_array(&rest, &n) : E_BAD;

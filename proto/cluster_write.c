@@ -202,6 +202,16 @@ void cluster_write(struct span_writer *w, const struct cluster_message *m)
         msgpack_pack_uint32(&pk, m->id);
         put_bool(&pk, m->inside);
         return;
+    case CLUSTER_ANNOUNCE:
+        msgpack_pack_array(&pk, 9);
+        msgpack_pack_uint8(&pk, CLUSTER_ANNOUNCE);
+        put_text(&pk, m->world);
+        msgpack_pack_uint8(&pk, (uint8_t)m->reach);
+        msgpack_pack_uint32(&pk, m->scene);
+        for (int i = 0; i < 4; i++)
+            msgpack_pack_double(&pk, m->place[i]);
+        put_text(&pk, m->text);
+        return;
     case CLUSTER_KINDS:
         return;
     }

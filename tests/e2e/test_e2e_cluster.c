@@ -22,10 +22,12 @@ TestSuite(e2e_cluster, .fini = process_end_all, .timeout = 120);
 #define ZONES        8 /* -zones 4x2 of the one scene */
 #define LEASE        "700ms"
 #define LEASE_MS     700
+#define TOKEN        "0123456789abcdef"
 
 struct cluster {
     struct nats_stand nats;
-    char url[160]; /* with a password, which nobody may show */
+    char url[160];   /* with a password, which nobody may show */
+    char token[300]; /* file */
 };
 
 /* False: there is no nats-server here. */
@@ -34,6 +36,11 @@ static bool stand_up(struct cluster *c)
     if (!nats_stand_up(&c->nats, true))
         return false;
     snprintf(c->url, sizeof(c->url), "nats://aegis:hush-hush@%s", c->nats.addr);
+    snprintf(c->token, sizeof(c->token), "%s/token", c->nats.dir);
+    FILE *f = fopen(c->token, "we");
+    cr_assert_not_null(f);
+    fputs(TOKEN "\n", f);
+    fclose(f);
     return true;
 }
 
@@ -207,6 +214,11 @@ static struct process *gateway(const struct cluster *c)
     return p;
 }
 
+static bool heard(const struct player *p)
+{
+    return strcmp(p->said, "Tea is served") == 0;
+}
+
 /* Each of them is there, is answered, and sees the others. */
 static void must_be_well(struct player *const *all, size_t n)
 {
@@ -241,9 +253,11 @@ Test(e2e_cluster, a_world_that_ends_gives_all_in_it_to_another_and_drops_nobody)
     struct player *outside = stage_login(&s, g->addr, "eve"),
                   *stranger = stage_connect(&s, g->addr);
     must_be_well(in, ARRAY_LEN(in));
-    struct process *b = world(&c, "b", NULL, NULL);
+    struct process *b = world(&c, "b", "-admin-token", c.token);
     await_zones(b, ZONES / 2); /* some of them may be handed over with it */
     must_be_well(in, ARRAY_LEN(in));
+    cr_expect(strstr(probe_post(b, "/announce", TOKEN, "Tea is served"), " 200 "));
+    STAGE_UNTIL(&s, heard(in[0]) && heard(in[3]) && heard(outside));
     process_signal(a, SIGTERM);
     while (!process_ended(a, 0))
         stage_pass(&s, 20);

@@ -5,6 +5,7 @@
 #include "world/cluster/border.h"
 #include "world/cluster/ghosts.h"
 #include "world/cluster/handover.h"
+#include "world/command/crier.h"
 #include "world/command/give.h"
 #include "world/command/receive.h"
 #include "world/command/inbox.h"
@@ -65,10 +66,14 @@ int courier_message(struct world *w, struct span message, struct mono now)
     case CLUSTER_FOUND:
         naming_found(w, &m, now);
         break;
+    case CLUSTER_ANNOUNCE:
+        err = crier_heard(w, &m, now);
+        w->metrics.messages_bad += err != 0;
+        break;
     case CLUSTER_KINDS:
         break;
     }
-    return 0;
+    return err;
 }
 
 void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t epoch,

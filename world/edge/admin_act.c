@@ -5,6 +5,7 @@
  */
 #include "common/log.h"
 #include "proto/message.h"
+#include "world/command/crier.h"
 #include "world/command/inbox.h"
 #include "world/command/teleport.h"
 #include "world/edge/announce.h"
@@ -89,7 +90,7 @@ int admin_act_announce(void *arg, const struct http_order *in, FILE *to)
 {
     struct world_admin *a = arg;
     struct world *w = a->view.world;
-    struct notice_area area = {.reach = NOTICE_EVERYBODY, .scene = w->scenes.first};
+    struct crier_area area = {.reach = NOTICE_EVERYBODY, .scene = w->scenes.first};
     struct announce what;
     int status;
     const char *why = forbidden_now(a, in, &status);
@@ -104,13 +105,14 @@ int admin_act_announce(void *arg, const struct http_order *in, FILE *to)
         area.reach = NOTICE_SCENE;
     if (what.has_rect) {
         area.reach = NOTICE_ZONE;
-        memcpy(area.rect, what.rect, sizeof(area.rect));
+        memcpy(area.place, what.rect, sizeof(area.place));
     }
     if (what.has_at) {
         area.reach = NOTICE_CELL;
-        area.cell = grid_cell(&w->scenes.grid, area.scene, what.at[0], what.at[1]);
+        area.place[0] = area.place[2] = what.at[0];
+        area.place[1] = area.place[3] = what.at[1];
     }
-    uint32_t told = inbox_announce(w, &area, what.text, loop_now(a->loop));
+    uint32_t told = crier_announce(w, &area, what.text, loop_now(a->loop));
     outbox_flush(&w->outbox);
     log_line(LOG_INFO, "announced area=%s told=%" PRIu32 " bytes=%zu peer=%s",
              area_words[area.reach], told, what.text.n, in->peer);
