@@ -121,6 +121,10 @@ check "cluster: nobody fits a hundredth of a millisecond" row cluster most budge
 check "cluster: a list that is none" bench 2 cluster -players 100,
 check "cluster: is named" says 'players'
 
+check "worlds: does well" bench 0 worlds -players 60 -seconds 1 -runs 1 -json
+check "worlds: has a row for one" row worlds worlds-1 world_cpu
+says "^bench: nats-server: not" || check "worlds: has a row for two" row worlds worlds-2 other_world_cpu
+
 check "map: does well" bench 0 map -n 500 -ticks 40 -json
 check "map: has a row" row map aegis copy_us '"frame_bytes":9[0-9]*'
 

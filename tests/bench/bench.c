@@ -133,6 +133,7 @@ static const struct {
     {"path", ways_path, "ways over a map of 1024 by 1024 tiles"},
     {"npc", ways_npc, "what NPCs cost a tick, asleep and awake"},
     {"cluster", ways_cluster, "players of one world, and of two that share a map"},
+    {"worlds", ways_worlds, "the same as processes, with NATS: processor time of each"},
     {"fanout", gate_fanout, "the gateway: a frame to each client, every tick"},
     {"forward", gate_forward, "the gateway: requests up, replies down"},
     {"idle", gate_idle, "the gateway: memory of a client that says nothing"},

@@ -260,7 +260,7 @@ int ways_cluster(int argc, char **argv)
     struct cluster_args a;
     struct opts *o;
     size_t n_sizes;
-    int status;
+    int status = 0;
 
     if (!bench_parse(table, ARRAY_LEN(table), &a, argc, argv, &o, &status))
         return status;

@@ -15,6 +15,11 @@
 #define OVERRUNS "\naegis_world_tick_overruns_total "
 #define SKIPPED  "\naegis_world_ticks_skipped_total "
 
+#define ZONES   "\naegis_world_cluster_zones "
+#define GHOSTS  "\naegis_world_ghosts "
+#define HANDED  "\naegis_world_handovers_total{step=\"taken\"} "
+#define BORDERS "\naegis_world_border_bytes_total "
+
 static bool get(const char *addr, char *page, size_t cap)
 {
     static const char ask[] = "GET /metrics HTTP/1.1\r\nHost: world\r\nConnection: close\r\n\r\n";
@@ -55,6 +60,10 @@ bool load_ticks_read(const char *addr, struct load_ticks *out)
     if (ok) {
         out->overruns = number_after(page, OVERRUNS);
         out->skipped = number_after(page, SKIPPED);
+        out->zones = number_after(page, ZONES);
+        out->ghosts = number_after(page, GHOSTS);
+        out->handed = number_after(page, HANDED);
+        out->border_bytes = number_after(page, BORDERS);
         for (const char *at = page;
              out->bounds < LOAD_TICKS_BOUNDS && (at = strstr(at, BUCKET)) != NULL;) {
             char *end;

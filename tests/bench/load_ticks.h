@@ -1,5 +1,5 @@
-/* tests/bench/load_ticks.h: what a world says of its ticks on its admin page.
- * May touch: sockets. On trouble: false.
+/* tests/bench/load_ticks.h: what a world says of its ticks, and of its neighbours, on its admin
+ * page. May touch: sockets. On trouble: false.
  */
 #pragma once
 
@@ -12,6 +12,8 @@ struct load_ticks {
     double le[LOAD_TICKS_BOUNDS];    /* seconds, ascending */
     double count[LOAD_TICKS_BOUNDS]; /* ticks of at most le */
     double overruns, skipped;
+    double zones, ghosts;        /* now; 0 without a cluster, as what follows */
+    double handed, border_bytes; /* since the start */
 };
 
 /* `addr` is 127.0.0.1:PORT. */
