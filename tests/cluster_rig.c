@@ -582,6 +582,7 @@ void crig_congestion(struct crig *r, uint32_t client, bool on)
     uint8_t bytes[64];
     struct span_writer w = span_writer_of(bytes, sizeof bytes);
     r->clients[client].congested = on;
+    r->clients[client].view.lax = on ? 0 : 3;
     link_write_congestion(&w, r->clients[client].sid, on);
     frame_up(r, r->clients[client].world, &w);
 }

@@ -109,6 +109,7 @@ static bool batch_frame(struct rig_view *v, enum rig_phase phase, uint32_t tick,
         v->phase = RIG_PHASE_NONE;
         v->went_count = 0;
         v->batches++;
+        v->lax -= v->lax > 0;
     }
     if (phase < v->phase)
         return breach(v, "frames out of order (%d after %d)", (int)phase, (int)v->phase);
@@ -158,7 +159,7 @@ static bool take_remove(struct rig_view *v, const struct message *m, size_t byte
 static bool jump_ok(struct rig_view *v, const struct rig_known *k)
 {
     uint32_t at = place_of(v->went, v->went_count, k->id);
-    if (at == v->went_count || v->went[at].id != k->id)
+    if (at == v->went_count || v->went[at].id != k->id || v->lax > 0)
         return true;
     const struct rig_known *old = &v->went[at];
     if (k->name_len != old->name_len || memcmp(k->name, old->name, k->name_len) != 0)

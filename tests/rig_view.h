@@ -32,10 +32,12 @@ struct rig_view {
     struct rig_known *known;   /* [count] ascending by id */
     uint32_t count, cap;
 
-    uint32_t tick;          /* of the last batch; 0: none since EnterResp */
-    enum rig_phase phase;   /* how far that batch is */
-    uint32_t last_id;       /* in that phase */
-    size_t last_bytes;      /* of the last Aoi body */
+    uint32_t tick;        /* of the last batch; 0: none since EnterResp */
+    enum rig_phase phase; /* how far that batch is */
+    uint32_t last_id;     /* in that phase */
+    size_t last_bytes;    /* of the last Aoi body */
+    uint32_t lax; /* batches in which anybody may be removed and added: it was paused by a world of
+                   * a cluster, where who goes out of hearing and comes back is another ghost */
     struct rig_known *went; /* [went_count] removed in that batch, ascending */
     uint32_t went_count, went_cap;
 

@@ -9,8 +9,7 @@
  * One who changes between two zones, of one world or of two, is told of by the old one as handed,
  * and by the new one in full: whichever word comes first, a ghost stays where it is seen. Until the
  * new one's word comes it is pending; who waits in vain is gone after BORDER_PENDING_TICKS.
- * A zone of which nobody tells any more, as its owner is dead or it lies beside none of ours, keeps
- * its ghosts as long.
+ * A zone of which nobody tells any more, as its owner is dead, keeps its ghosts as long.
  * Pure. May touch: world, proto. On trouble: whatever is not sound is counted and dropped.
  */
 #pragma once

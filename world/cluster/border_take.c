@@ -3,8 +3,8 @@
  * that was taken before is dropped, and past a gap everything, until a whole comes. What a word
  * says of an entity counts where its count is no lower than what is known, and where the zone is
  * the one that tells of it, or takes it over in full.
- * Where a zone has another owner its ghosts are those of its strays; where nobody tells of it any
- * more, they stay as they are for as long as one waits for a word.
+ * Where a zone has another owner its ghosts are those of its strays; where its owner is dead, they
+ * stay as they are for as long as one waits for a word.
  */
 #include "world/cluster/border.h"
 
@@ -34,7 +34,7 @@ static void take_full(struct world *w, uint32_t zone, const struct cluster_event
     uint32_t slot, scene = realm_scene_of(r, zone);
 
     if (!entities_by_id(&w->entities, e->id, &slot)) {
-        if (!realm_is_past(r, e->id, e->count, now) && ghosts_put(w, zone, e, now, &slot) == 0)
+        if (!realm_is_gone(r, e->id, e->count, now) && ghosts_put(w, zone, e, now, &slot) == 0)
             r->mark[slot] = r->zones[zone].mark;
         else
             r->zones[zone].missing |= entities_full(&w->entities);
@@ -136,6 +136,12 @@ static void sweep(struct world *w, uint32_t zone)
     }
 }
 
+/* Whoever tells of it, which until another has it is who had it. */
+static uint32_t teller(const struct realm_zone *z)
+{
+    return z->owner != REALM_NOBODY ? z->owner : z->last;
+}
+
 static void ask(struct world *w, uint32_t zone)
 {
     struct realm *r = w->cluster;
@@ -143,18 +149,21 @@ static void ask(struct world *w, uint32_t zone)
     uint8_t bytes[LINK_WORLD_MAX + 32];
     struct span_writer out = span_writer_of(bytes, sizeof(bytes));
     struct cluster_message m = {.kind = CLUSTER_ASK, .world = r->door.world, .zone = zone};
+    uint32_t who = teller(z);
 
-    if (z->owner == REALM_NOBODY || (z->asked != 0 && w->tick - z->asked < BORDER_ASK_TICKS))
+    if (who == REALM_NOBODY || who == REALM_SELF ||
+        (z->asked != 0 && w->tick - z->asked < BORDER_ASK_TICKS))
         return;
     z->asked = w->tick;
     cluster_write(&out, &m);
     ASSERT(!out.full);
-    r->door.ops->send(r->door.arg, realm_world_id(r, z->owner), span_written(&out));
+    r->door.ops->send(r->door.arg, realm_world_id(r, who), span_written(&out));
     w->metrics.border_asks++;
 }
 
-/* All that a zone tells of are told of by `to` now, or awaited there. */
-static void rehome(struct world *w, uint32_t zone, uint32_t to, bool awaited)
+/* All that a zone tells of are told of by `to` now; or, where `since` is not 0, awaited there since
+ * that tick. */
+static void rehome(struct world *w, uint32_t zone, uint32_t to, uint32_t since)
 {
     const struct entities *e = &w->entities;
     struct realm *r = w->cluster;
@@ -165,9 +174,51 @@ static void rehome(struct world *w, uint32_t zone, uint32_t to, bool awaited)
         if (!entities_is_ghost(e, slot) || r->home[slot] != zone || r->pending[slot] != 0)
             continue;
         r->home[slot] = to;
-        r->pending[slot] = awaited ? w->tick + 1 : 0;
-        r->n_pending += awaited;
+        r->pending[slot] = since;
+        r->n_pending += since != 0;
     }
+}
+
+static void rename_one(struct realm *r, uint32_t slot, uint32_t zone, uint32_t to)
+{
+    if (r->told[slot] == zone)
+        r->told[slot] = to;
+    if (r->gave[slot] == zone)
+        r->gave[slot] = to;
+}
+
+/* What a zone of ours told, and what it was to tell next, is its strays' to tell. */
+static void go_on_as(struct world *w, uint32_t zone, uint32_t to)
+{
+    const struct entities *e = &w->entities;
+    struct realm *r = w->cluster;
+    struct border *b = r->border;
+    struct border_say_head head;
+
+    for (uint32_t i = 0; i < e->alive_count; i++) {
+        rename_one(r, e->alive[i], zone, to);
+        if (!entities_is_ghost(e, e->alive[i]) && r->home[e->alive[i]] == zone)
+            r->home[e->alive[i]] = to;
+    }
+    for (uint32_t i = 0; i < e->dying_count; i++) {
+        rename_one(r, e->dying[i], zone, to);
+        r->home[e->dying[i]] = r->home[e->dying[i]] == zone ? to : r->home[e->dying[i]];
+    }
+    for (uint32_t i = 0; i < b->n_owed; i++)
+        b->owed[i].zone = b->owed[i].zone == zone ? to : b->owed[i].zone;
+    for (size_t at = 0; at < b->says_len; at += sizeof(head) + head.bytes) {
+        memcpy(&head, b->says + at, sizeof(head));
+        head.zone = head.zone == zone ? to : head.zone;
+        memcpy(b->says + at, &head, sizeof(head));
+    }
+}
+
+/* The tick of the last word of a zone. */
+static uint32_t last_word(const struct world *w, uint32_t zone)
+{
+    uint32_t silent = w->cluster->zones[zone].silent;
+
+    return silent != 0 ? silent : w->tick + 1;
 }
 
 /* A zone's strays are `world`'s, which tells of them under the epoch that the zone had. */
@@ -178,16 +229,19 @@ static void begin_strays(struct world *w, uint32_t zone, uint32_t world, uint64_
     struct realm_zone *s = &r->zones[strays];
 
     if (realm_owns(r, strays) || s->epoch >= epoch) { /* ours are there; or it told of their end */
-        rehome(w, zone, zone, true);
+        rehome(w, zone, zone, last_word(w, zone));
         return;
     }
-    rehome(w, strays, zone, true); /* of one before it: that is over */
+    rehome(w, strays, zone, last_word(w, strays)); /* of one before it: that is over */
     *s = (struct realm_zone){.owner = world,
                              .last = REALM_NOBODY,
                              .epoch = epoch,
+                             .tick = r->zones[zone].tick,
                              .whole_wanted = true,
-                             .silent = w->tick + 1};
-    rehome(w, zone, strays, false);
+                             .silent = last_word(w, zone)};
+    rehome(w, zone, strays, 0);
+    if (world == REALM_SELF)
+        go_on_as(w, zone, strays);
 }
 
 /* Somebody else tells of the zone, or is told of it, and begins with a whole. */
@@ -197,7 +251,7 @@ static void begin_anew(struct world *w, uint32_t zone, uint32_t world, uint64_t 
     struct realm_zone *z = &r->zones[zone];
 
     if (realm_is_strays(r, zone))
-        rehome(w, zone, zone - r->n_zones, true);
+        rehome(w, zone, zone - r->n_zones, last_word(w, zone));
     else if (z->last != world && z->last != REALM_NOBODY)
         begin_strays(w, zone, z->last, z->epoch);
     z->epoch = epoch;
@@ -280,7 +334,8 @@ void border_bye(struct world *w, const struct cluster_message *m)
     z->epoch = m->epoch;
     z->owner = REALM_NOBODY;
     r->changed = true;
-    rehome(w, m->zone, m->zone - r->n_zones, true); /* who is left was handed over unheard */
+    /* Who is left was handed over unheard. */
+    rehome(w, m->zone, m->zone - r->n_zones, last_word(w, m->zone));
 }
 
 void border_dead(struct world *w, uint32_t zone)
@@ -337,19 +392,29 @@ bool border_ready(const struct world *w, uint32_t zone)
     return true;
 }
 
-/* Since when does nobody tell us of a zone? Asked when owners have changed. */
+/* Owners have changed: since when does nobody tell us of a zone? Of what we do not listen to any
+ * more nobody here sees anything. */
 static void keep_silences(struct world *w)
 {
+    const struct entities *e = &w->entities;
     struct realm *r = w->cluster;
 
     for (uint32_t zone = 0; zone < r->n_zones; zone++) {
         struct realm_zone *z = &r->zones[zone];
 
-        if (realm_owns(r, zone) || (z->owner != REALM_NOBODY && realm_listens(r, zone))) {
+        if (z->owner != REALM_NOBODY)
             z->silent = 0;
-        } else if (z->silent == 0) {
+        else if (z->silent == 0)
             z->silent = w->tick;
-        }
+    }
+    for (uint32_t i = e->ghost_count > 0 ? e->alive_count : 0; i-- > 0;) { /* as in sweep */
+        uint32_t slot = e->alive[i], zone = r->home[slot];
+
+        if (!entities_is_ghost(e, slot) || realm_owns(r, zone) || realm_listens(r, zone))
+            continue;
+        r->zones[zone].synced = false;
+        r->zones[zone].part = 0;
+        ghosts_remove(w, slot, w->tick);
     }
 }
 
@@ -417,7 +482,7 @@ void border_tick(struct world *w)
 
         if (z->missing && w->tick % BORDER_MISSING_TICKS == 0 && !entities_full(e))
             z->synced = z->missing = false;
-        if (!z->synced && z->owner != REALM_NOBODY && realm_listens(r, zone))
+        if (!z->synced && teller(z) != REALM_NOBODY && realm_listens(r, zone))
             ask(w, zone);
     }
     forget_silent(w);

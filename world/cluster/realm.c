@@ -229,8 +229,13 @@ uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities 
     if (realm_owns(r, home) && !realm_is_strays(r, home) && realm_scene_of(r, home) == scene)
         return home;
     found = nearest(r, scene, e->x[slot], e->y[slot], &depth);
-    if (depth >= r->margin && realm_owns(r, realm_strays(r, at)))
+    if (depth < r->margin)
+        return found;
+    if (realm_owns(r, realm_strays(r, at)))
         return realm_strays(r, at);
+    if (home != REALM_NONE && realm_owns(r, realm_strays(r, home)) &&
+        realm_scene_of(r, home) == scene)
+        return realm_strays(r, home); /* it stood past its border when that moved */
     return found;
 }
 
@@ -264,4 +269,11 @@ bool realm_is_past(const struct realm *r, uint32_t id, uint32_t count, struct mo
     const struct realm_past *p = realm_past_of(r, id, now);
 
     return p && count <= p->count;
+}
+
+bool realm_is_gone(const struct realm *r, uint32_t id, uint32_t count, struct mono now)
+{
+    const struct realm_past *p = realm_past_of(r, id, now);
+
+    return p && (p->refused ? count + 1 < p->count : count <= p->count);
 }

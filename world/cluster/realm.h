@@ -45,8 +45,7 @@ struct realm_zone {
     uint32_t mark;   /* of that whole */
     uint32_t tick;   /* the owner's, of the last frame; 0: none */
     uint32_t asked;  /* the tick in which a whole was asked for; 0: never */
-    uint32_t silent; /* the tick since which nobody tells us of it; 0: its owner does. Of strays: of
-                      * the last word */
+    uint32_t silent; /* nobody's, or of strays: the tick of the last word; else 0 */
 };
 
 /* One that was here, or is elsewhere: what is said of it under a lower count is old. */
@@ -146,7 +145,7 @@ double realm_depth(const struct realm *r, uint32_t scene, double x, double y);
 /* Is the place within reach of a zone that is not ours, or not ours alone? */
 bool realm_is_border(const struct realm *r, uint32_t scene, double x, double y);
 /* Whose an own entity is: the own zone where it stands, else the one that had it, else one within
- * the margin; else, if it is one, that of the strays there; else any near. */
+ * the margin; else, if it is one, that of the strays there, or of where it was; else any near. */
 uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities *e);
 
 /* It was handed over again, or ended after so many times: `count` and what is below is old.
@@ -156,5 +155,7 @@ void realm_past_note(struct realm *r, uint32_t id, uint32_t count, struct mono n
 void realm_past_refuse(struct realm *r, uint32_t id, uint32_t count, struct mono now);
 /* What is known of one of this id; NULL: nothing. */
 const struct realm_past *realm_past_of(const struct realm *r, uint32_t id, struct mono now);
-/* Is this count old news of one of this id? */
+/* Is this count old news of one of this id, for who would hand it over? */
 bool realm_is_past(const struct realm *r, uint32_t id, uint32_t count, struct mono now);
+/* ... and for who tells of it: one that was not taken goes on elsewhere under that count. */
+bool realm_is_gone(const struct realm *r, uint32_t id, uint32_t count, struct mono now);
