@@ -76,6 +76,7 @@ static void relay_forward(void *arg, struct client *c, const struct span *bodies
         return; /* a link that just broke was the last: all are told in a moment */
     if (!c->session)
         frames += relay_open(l, c, &w);
+    r->at[c->slot] |= RELAY_ASKED;
     link_write_data(&w, relay_session(r, c), bodies, n);
     relay_write(l, &w, frames);
 }

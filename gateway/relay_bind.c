@@ -95,6 +95,7 @@ void relay_attach(struct relay_link *to, struct client *c, uint32_t entity, uint
     uint32_t frames = 1;
 
     relay_take_session(to, c);
+    r->at[c->slot] |= RELAY_ASKED; /* maybe where it was before */
     link_write_attach(&w, relay_session(r, c), relay_peer(c), span_of(note->bytes, note->n), entity,
                       count);
     frames += relay_tell_slow(r, c, &w);

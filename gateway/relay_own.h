@@ -18,7 +18,7 @@ static inline uint64_t relay_session(const struct relay *r, const struct client 
 static inline struct relay_link *relay_at(struct relay *r, const struct client *c)
 {
     ASSERT(c->session);
-    return &r->links[r->at[c->slot]];
+    return &r->links[r->at[c->slot] & (RELAY_ASKED - 1)];
 }
 
 /* The client of a session that is open on this link; NULL: stale. */

@@ -250,6 +250,8 @@ Test(relay, a_session_that_the_world_does_not_know_is_opened_anew)
     struct client *c = fake_connect(&relay_rig.f, 0);
     const uint64_t session = relay_rig_login(c, 0);
     relay_rig_say_close(session, 0, "");
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_UNAVAILABLE, 0, 0),
+              "what was asked and not answered is lost");
     cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_NOT_LOGGED_IN, 0, 0));
     cr_assert_eq(c->state, CLIENT_OPEN);
     cr_assert(!c->logged_in);
@@ -262,12 +264,13 @@ Test(relay, a_session_that_the_world_does_not_know_is_opened_anew)
     relay_rig_expect_data(fresh, 1);
 }
 
-Test(relay, who_was_not_logged_in_is_not_told_of_an_unknown_session)
+Test(relay, who_was_not_logged_in_is_told_of_what_is_lost_alone)
 {
     relay_rig_world_up();
     struct client *c = fake_connect(&relay_rig.f, 0);
     fake_feed_request(c, CMD_ENTER_REQ, 1);
     relay_rig_say_close(relay_rig_expect_open(), 0, "");
+    cr_assert(fake_told_error(&relay_rig.f.conns[0], PE_UNAVAILABLE, 0, 0));
     cr_assert(fake_told_nothing(&relay_rig.f.conns[0]));
 }
 

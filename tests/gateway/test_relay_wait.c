@@ -96,7 +96,7 @@ Test(relay_wait, a_place_that_nobody_waits_for_is_free_again)
     struct client *c = wrig_login(0, 0, &session);
     for (uint32_t i = 0; i < 3 * RELAY_LINKS_MAX; i++) {
         snprintf(id, sizeof(id), "x%u", i);
-        wrig_say_redirect(c->session ? wrig.r.at[0] : 0, (uint64_t)wrig.r.gen[0] << 32, id);
+        wrig_say_redirect(c->session ? wrig_at() : 0, (uint64_t)wrig.r.gen[0] << 32, id);
         cr_assert(c->waits);
         pass(RELAY_WAIT_MS + RELAY_PACE_MS);
         cr_assert(c->session);
@@ -163,7 +163,7 @@ Test(relay_wait, two_worlds_that_send_one_back_and_forth_do_so_at_a_bounded_pace
                 attached += f.kind == LINK_ATTACH;
         }
         if (wrig.r.clients->by_slot[0]->session)
-            wrig_say_bind(wrig.r.at[0], session, wrig.r.at[0] == 0 ? "w1" : "w0");
+            wrig_say_bind(wrig_at(), session, wrig_at() == 0 ? "w1" : "w0");
         relay_step(&wrig.r, STEP_MS);
     }
     cr_assert_leq(attached, 1 + 10000 / RELAY_PACE_MS);
@@ -179,7 +179,7 @@ Test(relay_wait, hand_overs_are_not_paced)
     for (uint32_t i = 0; i < 10; i++) {
         wrig_say_redirect(i % 2, session, i % 2 ? "w0" : "w1");
         cr_assert_eq(wrig.r.n_waits, 0);
-        cr_assert_eq(wrig.r.at[0], (i + 1) % 2);
+        cr_assert_eq(wrig_at(), (i + 1) % 2);
     }
 }
 

@@ -91,6 +91,11 @@ void wrig_teardown(void)
         fake_conn_fini(&wrig.world[i]);
 }
 
+uint32_t wrig_at(void)
+{
+    return wrig.r.at[0] & (RELAY_ASKED - 1u);
+}
+
 struct link_frame wrig_told(uint32_t world, enum link_kind kind)
 {
     struct link_frame frame;

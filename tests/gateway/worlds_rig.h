@@ -26,6 +26,9 @@ void wrig_up(uint32_t i);
 void wrig_down(uint32_t i);
 void wrig_remove(uint32_t i);
 
+/* The world at which client 0 has its session. */
+uint32_t wrig_at(void);
+
 /* What a world is told next; nothing more. */
 struct link_frame wrig_told(uint32_t world, enum link_kind kind);
 void wrig_silent(uint32_t world);

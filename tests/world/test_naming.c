@@ -285,3 +285,26 @@ Test(naming, in_bad_weather_nobody_is_doubled_and_nobody_lost)
     }
     end(r);
 }
+
+Test(naming, who_is_bound_to_a_world_that_begins_anew_is_bound_to_another)
+{
+    struct crig *r = two();
+    uint32_t a = crig_join(r, 0, "a");
+    crig_tick(r, 1);
+    r->names.delay = 3;
+    crig_names_end(r, 0);
+    crig_deliver(r);
+    cr_assert_eq(r->clients[a].bound, 1);
+    cr_assert_gt(r->names.n_asks, 0);
+    crig_names_end(r, 1); /* before its name is had */
+    crig_deliver(r);
+    cr_assert(r->clients[a].open);
+    cr_assert_eq(r->clients[a].bound, 2);
+    crig_zone(r, 0, 0, 100);
+    crig_zone(r, 1, 1, 101);
+    crig_tick(r, 20);
+    cr_assert(r->clients[a].open);
+    cr_assert(r->clients[a].view.inside);
+    cr_assert_eq(crig_name_holder(r, "a"), 0);
+    end(r);
+}

@@ -3,7 +3,8 @@
  * it was the link alone that broke, the entity waits here, and goes on. If this is another life of
  * the world, the session begins anew under its name and with its key, and enters where its
  * character was last. May touch: the whole core, proto. On trouble: the session is closed with code
- * 0, so that its client logs in again. Source: PROTOCOL.md, "Ids".
+ * 0, so that its client logs in again; in a cluster, where it may do better soon or elsewhere, it is
+ * sent there. Source: PROTOCOL.md, "Ids".
  */
 #include "world/command/router.h"
 
@@ -34,6 +35,23 @@ static void refuse(struct world *w, struct session_ref who, const char *why, str
     inbox_session_end(w, who, now);
 }
 
+/* Not now: in a cluster it is bound once more, at another world or here a little later. */
+static void put_off(struct world *w, struct session_ref who, const char *why, struct mono now)
+{
+    const struct session *s = &w->sessions.list[who.slot];
+
+    if (!w->cluster) {
+        refuse(w, who, why, now);
+        return;
+    }
+    w->metrics.binds_refused++;
+    log_often(LOG_INFO, "session sent elsewhere: %s session=%s peer=%s", why, SESSION_TEXT(w, s),
+              s->peer);
+    router_refuse_all(w, who, why);
+    outbox_redirect(&w->outbox, s->link, s->sid, (struct span){0}, 0, 0);
+    inbox_session_end(w, who, now);
+}
+
 /* The store has answered: it is logged in, and inside if it was. */
 static void bind_done(struct world *w, struct session_ref who, int err, struct mono now)
 {
@@ -43,12 +61,12 @@ static void bind_done(struct world *w, struct session_ref who, int err, struct m
         w->metrics.ids_full++;
         err = PE_UNAVAILABLE;
     }
+    if (err == PE_UNAVAILABLE) {
+        put_off(w, who, w->reason ? w->reason : "the world is full: ids", now);
+        return;
+    }
     if (err != 0) {
-        refuse(w, who,
-               w->reason               ? w->reason
-               : err == PE_UNAVAILABLE ? "the world is full: ids"
-                                       : "the name was taken meanwhile",
-               now);
+        refuse(w, who, w->reason ? w->reason : "the name was taken meanwhile", now);
         return;
     }
     s->state = SESSION_LOGGED;
@@ -101,5 +119,5 @@ void cmd_bind(struct world *w, struct session_ref who, struct span bytes, struct
     memcpy(s->key, note.key, sizeof(s->key));
     w->characters.list[who.slot].seq = 0;
     if (keep_ask(w, who, note.has_key ? CLUSTER_RESUME : CLUSTER_LOGIN, bind_done, now) != 0)
-        refuse(w, who, "the store is busy", now);
+        put_off(w, who, "the store is busy", now);
 }
