@@ -24,7 +24,7 @@
 #define STORE_SETTLES  32768                   /* settles asked and not yet told to the loop */
 #define STORE_GROUP_NS (100 * CLOCK_NS_PER_MS) /* a save waits so long for others at most */
 #define STORE_AGAIN_NS CLOCK_NS_PER_S          /* after a failure */
-#define STORE_LOG_NS   (10 * CLOCK_NS_PER_S)   /* between two lines of one lasting failure */
+#define STORE_LOG_NS   (10 * CLOCK_NS_PER_S)   /* between two lines of what lasts */
 
 typedef void store_answer_fn(void *arg, const struct store_answer *a);
 typedef void store_stored_fn(void *arg, const struct store_settle *what);

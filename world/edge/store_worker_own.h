@@ -61,6 +61,9 @@ struct store_worker {
     struct mono group_at; /* the next group is due; where something waits */
     uint8_t data[STORE_DATA_MAX];
     struct mono failed_at, logged_at; /* of the failure that lasts */
+    bool refused_said;                /* in the log, at: */
+    struct mono refused_at;
+    uint64_t refused_unsaid; /* since then */
 
     /* The thread's, read by the loop. */
     _Atomic uint64_t saves_done; /* stored, or their place was taken by a later one that is */

@@ -63,14 +63,21 @@ static void mend(struct store_worker *w)
              (int64_t)(clock_since(clock_mono(), w->failed_at) / CLOCK_NS_PER_S));
 }
 
-/* Somebody newer has it; what was saved here is void. */
+/* Somebody newer has it; what was saved here is void. One line for all of a while, with a name. */
 static void note_refused(struct store_worker *w, const struct store_refused *r)
 {
+    struct mono now = clock_mono();
+
     store_worker_add(&w->refused, r->count);
-    if (r->count > 0)
-        log_often(LOG_WARN,
-                  "store refused what is older than what it has saves=%" PRIu32 " name=\"%.*s\"",
-                  r->count, (int)r->name_len, r->name);
+    w->refused_unsaid += r->count;
+    if (r->count == 0 || (w->refused_said && clock_since(now, w->refused_at) < STORE_LOG_NS))
+        return;
+    log_line(LOG_WARN,
+             "store refused what is older than what it has saves=%" PRIu64 " name=\"%.*s\"",
+             w->refused_unsaid, (int)r->name_len, r->name);
+    w->refused_said = true;
+    w->refused_at = now;
+    w->refused_unsaid = 0;
 }
 
 /* The first `n` that wait, as one; `refused` are older than what is there. */
