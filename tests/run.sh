@@ -154,6 +154,8 @@ single cluster env CLUSTER_SECONDS=3 CLUSTER_FLAGS="-max-speed 60 -cluster-lease
     python3 deploy/cluster.py "$bin" "$build/cluster"
 script cluster-oracle python3 tests/e2e/cluster_oracle.py -bin "$bin" -bots 80 -seconds 8 -lease 2s \
     -late 4 -dir "$build/cluster-oracle"
+script chaos-cluster /usr/bin/python3 tests/e2e/chaos_cluster.py -bin "$bin" -bots 50 -seconds 14 \
+    -settle 6 -quiet 6 -every 0.5 -seed 3 -dir "$build/chaos-cluster"
 script model sh tests/model/run.sh "$build/model"
 script lint-selftest sh tests/lint/selftest.sh
 script deploy bash tests/run-deploy.sh "$bin" "$build/deploy"

@@ -82,7 +82,7 @@ class Part:
 
     def start(self):
         for _ in range(LATE_STARTS):
-            if self._try_start():
+            if self.try_start():
                 return self
             time.sleep(0.2)
         raise Trouble(f"{self.name} does not start; the end of {self.log}:\n{self.tail()}")
@@ -107,7 +107,7 @@ class Part:
         self.kill()
         return False
 
-    def _try_start(self):
+    def try_start(self):
         self.spawn()
         return self.await_start()
 
