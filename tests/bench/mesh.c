@@ -364,7 +364,12 @@ static void world_begin(struct mesh *m, uint32_t i, uint64_t seed)
     rng_init(&w->secrets, seed + i);
     c.resume_window_ns = 30 * CLOCK_NS_PER_S;
     if (m->n_worlds > 1)
-        ops.cluster = (struct cluster_door){&door, w, span_text(w->id), m->n_worlds, 1, MARGIN};
+        ops.cluster = (struct cluster_door){.ops = &door,
+                                            .arg = w,
+                                            .world = span_text(w->id),
+                                            .nx = m->n_worlds,
+                                            .ny = 1,
+                                            .margin = MARGIN};
     if (world_create(&c, &ops, &w->world, why, sizeof(why)) != 0)
         fail(why);
     if (m->n_worlds > 1)

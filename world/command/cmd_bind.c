@@ -3,8 +3,8 @@
  * it was the link alone that broke, the entity waits here, and goes on. If this is another life of
  * the world, the session begins anew under its name and with its key, and enters where its
  * character was last. May touch: the whole core, proto. On trouble: the session is closed with code
- * 0, so that its client logs in again; in a cluster, where it may do better soon or elsewhere, it is
- * sent there. Source: PROTOCOL.md, "Ids".
+ * 0, so that its client logs in again; in a cluster, where it may do better soon or elsewhere, it
+ * is sent there. Source: PROTOCOL.md, "Ids".
  */
 #include "world/command/router.h"
 
