@@ -100,7 +100,7 @@ static bool start_nats(struct stage *s, const char *path, int core)
 static bool start_world(struct stage *s, uint32_t i, const char *side, const char *url, int core)
 {
     struct child *c = &s->child[WORLD + i];
-    char aegis[1024], bounds[64], id[16];
+    char aegis[1024], bounds[80], id[16];
 
     child_beside("aegis", aegis, sizeof(aegis));
     snprintf(bounds, sizeof(bounds), "0,0,%s,%s", side, side);
