@@ -24,6 +24,8 @@
  *   seek        [12, world, name, number, want, key]     to who holds the name
  *   found       [13, world, name, number, verdict, entity, inside]
  *   announce    [14, world, reach, scene, x0, y0, x1, y1, text]   an operator's
+ *   watch       [15, world, scene]                       somebody there looks at a live map
+ *   shown       [16, world, scene, frame]                for who watches: all that is ours in it
  *
  *   soul  zone from, epoch, zone to, epoch, tick, bits, kind, name, x, y, dir, speed, credit,
  *         walk's x, y, speed, key, told, token
@@ -60,6 +62,8 @@ enum cluster_kind {
     CLUSTER_SEEK,
     CLUSTER_FOUND,
     CLUSTER_ANNOUNCE,
+    CLUSTER_WATCH,
+    CLUSTER_SHOWN,
     CLUSTER_KINDS
 };
 
@@ -82,6 +86,7 @@ enum cluster_verdict {
        */
 
 #define CLUSTER_MESSAGE_MAX 524288 /* bytes of a message */
+#define CLUSTER_SHOWN_MAX   262144 /* bytes of a frame of a live map */
 #define CLUSTER_KEY         16     /* bytes of a resume key */
 #define CLUSTER_TOLD        14     /* bytes of a record */
 #define CLUSTER_TOLD_MAX    16384  /* records */
@@ -145,7 +150,8 @@ struct cluster_message {
     uint32_t number;  /* late: from 1; late end: the last; late taken: all up to it; seek, found: of
                        * the question */
     bool cut;         /* late end: there were more, which are lost */
-    struct span body; /* late: 1 to PROTO_BATCH_MAX bytes */
+    struct span body; /* late: 1 to PROTO_BATCH_MAX bytes; shown: at most CLUSTER_SHOWN_MAX, as
+                       * world/edge/watch_copy has it */
     struct cluster_soul soul;     /* prepare, switch */
     struct span name;             /* seek, found: 1 to PROTO_NAME_MAX bytes */
     enum cluster_want want;       /* seek */
@@ -153,7 +159,7 @@ struct cluster_message {
     enum cluster_verdict verdict; /* found */
     bool inside;      /* found, goes on: the entity of `id` stands there; else it may enter */
     uint32_t reach;   /* announce: below CLUSTER_REACHES */
-    uint32_t scene;   /* announce: its number */
+    uint32_t scene;   /* announce, watch, shown: its number */
     double place[4];  /* announce: x0 <= x1, y0 <= y1; of a cell a place in it, twice */
     struct span text; /* announce: 1 to PROTO_SAY_MAX bytes */
 };

@@ -247,6 +247,14 @@ static int read_rest(struct span *rest, struct cluster_message *m)
         return read_name(rest, m);
     case CLUSTER_ANNOUNCE:
         return read_announce(rest, m);
+    case CLUSTER_WATCH:
+    case CLUSTER_SHOWN:
+        err = take_word(rest, LINK_WORLD_MAX, &m->world);
+        if (err == 0)
+            err = take_u32(rest, &m->scene);
+        if (err == 0 && m->kind == CLUSTER_SHOWN)
+            err = take_bin(rest, CLUSTER_SHOWN_MAX, &m->body);
+        return err;
     default:
         err = take_word(rest, LINK_WORLD_MAX, &m->world);
         if (err == 0)
@@ -259,7 +267,7 @@ static int read_rest(struct span *rest, struct cluster_message *m)
 
 int cluster_read(struct span message, struct cluster_message *out)
 {
-    static const uint8_t elements[] = {8, 3, 3, 23, 4, 6, 23, 4, 6, 6, 5, 2, 6, 7, 9};
+    static const uint8_t elements[] = {8, 3, 3, 23, 4, 6, 23, 4, 6, 6, 5, 2, 6, 7, 9, 3, 4};
     struct span rest = message;
     uint64_t n, kind;
     int err = message.n <= CLUSTER_MESSAGE_MAX ? take_array(&rest, &n) : E_BAD;

@@ -119,10 +119,15 @@ static void put_soul(msgpack_packer *pk, const struct cluster_soul *s)
     msgpack_pack_uint64(pk, s->token);
 }
 
-static void put_about(msgpack_packer *pk, const struct cluster_message *m, size_t elements)
+static void put_head(msgpack_packer *pk, const struct cluster_message *m, size_t elements)
 {
     msgpack_pack_array(pk, elements);
     msgpack_pack_uint8(pk, (uint8_t)m->kind);
+}
+
+static void put_about(msgpack_packer *pk, const struct cluster_message *m, size_t elements)
+{
+    put_head(pk, m, elements);
     put_text(pk, m->world);
     msgpack_pack_uint32(pk, m->id);
     msgpack_pack_uint32(pk, m->count);
@@ -130,11 +135,27 @@ static void put_about(msgpack_packer *pk, const struct cluster_message *m, size_
 
 static void put_name(msgpack_packer *pk, const struct cluster_message *m, size_t elements)
 {
-    msgpack_pack_array(pk, elements);
-    msgpack_pack_uint8(pk, (uint8_t)m->kind);
+    put_head(pk, m, elements);
     put_text(pk, m->world);
     put_text(pk, m->name);
     msgpack_pack_uint32(pk, m->number);
+}
+
+static void put_announce(msgpack_packer *pk, const struct cluster_message *m)
+{
+    put_head(pk, m, 9);
+    put_text(pk, m->world);
+    msgpack_pack_uint8(pk, (uint8_t)m->reach);
+    msgpack_pack_uint32(pk, m->scene);
+    put_reals(pk, m->place, ARRAY_LEN(m->place));
+    put_text(pk, m->text);
+}
+
+static void put_scene(msgpack_packer *pk, const struct cluster_message *m, size_t elements)
+{
+    put_head(pk, m, elements);
+    put_text(pk, m->world);
+    msgpack_pack_uint32(pk, m->scene);
 }
 
 void cluster_write(struct span_writer *w, const struct cluster_message *m)
@@ -147,20 +168,17 @@ void cluster_write(struct span_writer *w, const struct cluster_message *m)
         ASSERT(m->kind != CLUSTER_BORDER); /* it is laid event by event */
         return;
     case CLUSTER_ASK:
-        msgpack_pack_array(&pk, 3);
-        msgpack_pack_uint8(&pk, CLUSTER_ASK);
+        put_head(&pk, m, 3);
         put_text(&pk, m->world);
         msgpack_pack_uint32(&pk, m->zone);
         return;
     case CLUSTER_BYE:
-        msgpack_pack_array(&pk, 3);
-        msgpack_pack_uint8(&pk, CLUSTER_BYE);
+        put_head(&pk, m, 3);
         msgpack_pack_uint32(&pk, m->zone);
         msgpack_pack_uint64(&pk, m->epoch);
         return;
     case CLUSTER_ENDED:
-        msgpack_pack_array(&pk, 2);
-        msgpack_pack_uint8(&pk, CLUSTER_ENDED);
+        put_head(&pk, m, 2);
         msgpack_pack_uint32(&pk, m->id);
         return;
     case CLUSTER_PREPARE:
@@ -203,14 +221,14 @@ void cluster_write(struct span_writer *w, const struct cluster_message *m)
         put_bool(&pk, m->inside);
         return;
     case CLUSTER_ANNOUNCE:
-        msgpack_pack_array(&pk, 9);
-        msgpack_pack_uint8(&pk, CLUSTER_ANNOUNCE);
-        put_text(&pk, m->world);
-        msgpack_pack_uint8(&pk, (uint8_t)m->reach);
-        msgpack_pack_uint32(&pk, m->scene);
-        for (int i = 0; i < 4; i++)
-            msgpack_pack_double(&pk, m->place[i]);
-        put_text(&pk, m->text);
+        put_announce(&pk, m);
+        return;
+    case CLUSTER_WATCH:
+        put_scene(&pk, m, 3);
+        return;
+    case CLUSTER_SHOWN:
+        put_scene(&pk, m, 4);
+        put_bin(&pk, m->body);
         return;
     case CLUSTER_KINDS:
         return;

@@ -133,6 +133,13 @@ enum world_phase { PHASE_WALK, PHASE_GRID, PHASE_SIGHT, PHASE_EVENTS, PHASE_FANO
 enum world_book { BOOK_ADDS, BOOK_REMOVES, BOOK_KNOWN, BOOK_COUNT };
 
 struct realm;
+struct cluster_message;
+
+/* Who hears what other worlds say of live maps: set by the edge. */
+struct world_ear {
+    void (*hear)(void *arg, const struct cluster_message *m, struct mono now); /* NULL: nobody */
+    void *arg;
+};
 
 struct world {
     struct world_config config;
@@ -182,6 +189,7 @@ struct world {
     struct hist tick_ns;
     struct ages ages;      /* of what viewers were told */
     struct realm *cluster; /* its part of one; NULL: it is alone */
+    struct world_ear ear;
 };
 
 /* Scratch: the diffs of a tick, and what one viewer's batch needs of each entity beside them. */

@@ -2,6 +2,7 @@
  * Where the build has no nats.c, or the machine no nats-server, they say so. May touch:
  * tests/nats_stand, tests/e2e/probe. On trouble: the test fails.
  */
+#include "common/base64.h"
 #include "tests/e2e/probe.h"
 #include "tests/e2e/stage.h"
 #include "tests/leak.h"
@@ -13,6 +14,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 TestSuite(e2e_cluster, .fini = process_end_all, .timeout = 120);
 
@@ -176,7 +179,8 @@ Test(e2e_cluster, without_nats_a_world_stands_still_says_so_and_goes_on_where_it
     cr_expect_eq(probe_metric(a, "aegis_world_cluster_stills_total"), 1u);
     cr_expect_eq(probe_metric(a, "aegis_world_cluster_voided_total"), 0u);
     cr_expect_lt(probe_metric(a, "aegis_world_ticks_skipped_total"), 5u, "time is not made up for");
-    pair_end_one(a);
+    process_signal(c.nats.server, SIGSTOP);
+    pair_end_one(a); /* who is to be told that it ends is away */
     nats_stand_down(&c.nats);
     TEST_NO_LEAKS();
 }
@@ -298,6 +302,89 @@ Test(e2e_cluster, who_slept_while_another_of_its_id_came_is_refused_and_ends)
                  1u);
     cr_expect_eq(probe_metric(other, ZONES_METRIC), ZONES);
     pair_end_one(other);
+    nats_stand_down(&c.nats);
+    TEST_NO_LEAKS();
+}
+
+/* --- the live map ------------------------------------------------------------------------------
+ */
+
+static uint32_t le32(const uint8_t *p)
+{
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* How many entities the last whole frame of a live map has; with how many different ids. */
+static uint32_t shown(const char *text, uint32_t *ids)
+{
+    static uint8_t frame[65536];
+    const char *data = NULL, *end = NULL;
+    size_t n = 0;
+
+    for (const char *at = text; (at = strstr(at, "event: f\ndata: ")); at++) {
+        end = strstr(at, "\n\n");
+        data = end ? at + strlen("event: f\ndata: ") : data;
+        n = end ? (size_t)(end - data) : n;
+    }
+    *ids = 0;
+    if (!data || !base64_read(span_of(data, n), frame, sizeof(frame), &n))
+        return 0;
+    for (uint32_t i = 0; i < le32(frame + 4); i++) {
+        uint32_t k = 0;
+
+        while (k < i && le32(frame + 12 + 4 * k) != le32(frame + 12 + 4 * i))
+            k++;
+        *ids += k == i;
+    }
+    return le32(frame + 4);
+}
+
+Test(e2e_cluster, the_live_map_of_any_world_shows_those_of_all)
+{
+    static const char request[] = "GET /map/feed HTTP/1.1\r\nHost: x\r\n\r\n";
+    static char text[1 << 20];
+    struct cluster c;
+    struct stage s;
+    struct player *all[6];
+    static const char *const names[] = {"ann", "bob", "cay", "dan", "eve", "fay"};
+    struct mono deadline;
+    uint32_t ids = 0;
+
+    if (!stand_up(&c))
+        return;
+    struct process *a = world(&c, "a", NULL, NULL), *b = world(&c, "b", NULL, NULL);
+    await_zones(a, ZONES / 2);
+    await_zones(b, ZONES / 2);
+    struct process *g = gateway(&c);
+    pair_await_link(g, 2);
+    stage_init(&s);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        all[i] = stage_join(&s, g->addr, names[i]);
+    const struct process *worlds[] = {a, b};
+    for (size_t i = 0; i < ARRAY_LEN(worlds); i++) {
+        struct sockaddr_in to = probe_admin(worlds[i]);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        size_t n = 0;
+
+        cr_assert_eq(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+        cr_assert_eq(send(fd, request, strlen(request), MSG_NOSIGNAL), (ssize_t)strlen(request));
+        deadline = process_deadline(PROCESS_PATIENCE_MS);
+        while (shown(text, &ids) != ARRAY_LEN(all)) {
+            ssize_t got = recv(fd, text + n, sizeof(text) - 1 - n, MSG_DONTWAIT);
+
+            n += got > 0 ? (size_t)got : 0;
+            text[n] = '\0';
+            stage_pass(&s, 5);
+            process_rest(deadline, "a frame with all of them");
+        }
+        cr_expect_eq(ids, ARRAY_LEN(all), "each once");
+        close(fd);
+        text[0] = '\0';
+    }
+    stage_fini(&s);
+    pair_end_one(g);
+    pair_end_one(b);
+    pair_end_one(a);
     nats_stand_down(&c.nats);
     TEST_NO_LEAKS();
 }

@@ -70,6 +70,11 @@ int courier_message(struct world *w, struct span message, struct mono now)
         err = crier_heard(w, &m, now);
         w->metrics.messages_bad += err != 0;
         break;
+    case CLUSTER_WATCH:
+    case CLUSTER_SHOWN:
+        if (w->ear.hear)
+            w->ear.hear(w->ear.arg, &m, now);
+        break;
     case CLUSTER_KINDS:
         break;
     }

@@ -366,7 +366,11 @@ int admin_read_entity(void *arg, const struct http_order *in, FILE *to)
     if (admin_ask_read(in->query, ADMIN_ASK_WHO, ADMIN_ASK_WHO, &ask, &why) != 0)
         return world_admin_say_no(400, why, to);
     if (!world_admin_find(w, &ask.who, &who))
-        return world_admin_say_no(404, "there is nobody of that id or name", to);
+        return world_admin_say_no(
+            404,
+            w->cluster ? "there is nobody of that id or name in this world of the cluster"
+                       : "there is nobody of that id or name",
+            to);
     fprintf(to, "{\"tick\":%" PRIu32 ",", w->tick);
     if (who.entity == EXPLAIN_NOBODY)
         fputs("\"id\":null", to);

@@ -3,8 +3,10 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "proto/cluster.h"
 #include "world/edge/json_put.h"
 #include "world/edge/watch_copy.h"
+#include "world/edge/watch_share.h"
 #include "world/world.h"
 
 #include <inttypes.h>
@@ -40,6 +42,7 @@ struct watch {
     struct world *world;
     const struct watch_stats *stats;
     struct edge_metrics *metrics;
+    struct watch_share *share; /* NULL: the world is alone */
     struct loop_timer *timer;
     int64_t every_ns, stall_ns;
     struct shown *scenes[SCENES_MAX]; /* NULL: never watched */
@@ -160,18 +163,48 @@ static void on_turn(void *arg)
         loop_timer_arm(k->timer, WATCH_GAP_NS);
 }
 
+/* The scenes that are watched, here or by another world; false: none. */
+static bool watched(struct watch *k, struct watch_copy *copies[SCENES_MAX], struct mono now)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < k->world->scenes.n; i++) {
+        struct shown *s = k->scenes[i];
+
+        if (!s || (s->viewers == 0 && !(k->share && watch_share_is_asked(k->share, i, now))))
+            continue;
+        copies[i] = &s->copy;
+        any = true;
+    }
+    return any;
+}
+
+/* Ours to those who ask, and theirs to ours. */
+static void share(struct watch *k, struct watch_copy *const copies[SCENES_MAX], struct mono now)
+{
+    for (uint32_t i = 0; i < k->world->scenes.n; i++) {
+        if (!copies[i])
+            continue;
+        if (watch_share_is_asked(k->share, i, now))
+            watch_share_show(k->share, i, copies[i], now);
+        if (k->scenes[i]->viewers == 0)
+            continue;
+        watch_share_ask(k->share, i, now);
+        watch_share_add(k->share, i, copies[i], now);
+    }
+}
+
 void watch_tick(struct watch *k, struct mono now)
 {
     struct watch_copy *copies[SCENES_MAX] = {0};
 
-    if (k->n == 0 || clock_since(now, k->copied) < k->every_ns)
+    if ((k->n == 0 && !k->share) || clock_since(now, k->copied) < k->every_ns ||
+        !watched(k, copies, now))
         return;
     k->metrics->map_skipped += k->n - k->next; /* their turn has not come */
-    for (uint32_t i = 0; i < SCENES_MAX; i++) {
-        if (k->scenes[i] && k->scenes[i]->viewers > 0)
-            copies[i] = &k->scenes[i]->copy;
-    }
     watch_copy_take(copies, k->world);
+    if (k->share)
+        share(k, copies, now);
     k->frame++;
     k->copied = now;
     k->next = 0;
@@ -234,6 +267,20 @@ void watch_closed(struct watch *k, struct http_feed *f)
     }
 }
 
+/* What another world says of maps. */
+static void on_heard(void *arg, const struct cluster_message *m, struct mono now)
+{
+    struct watch *k = arg;
+
+    if (m->scene >= k->world->scenes.n) {
+        k->world->metrics.messages_bad++;
+        return;
+    }
+    if (!k->scenes[m->scene] && shown_create(&k->scenes[m->scene]) != 0)
+        return; /* it asks again */
+    watch_share_hear(k->share, m, now);
+}
+
 int watch_create(struct loop *l, struct world *w, const struct watch_stats *stats,
                  struct edge_metrics *metrics, const struct watch_rules *rules, struct watch **out)
 {
@@ -251,10 +298,13 @@ int watch_create(struct loop *l, struct world *w, const struct watch_stats *stat
     /* Ticks come a little early or late: a frame is due with the tick nearest to it. */
     k->every_ns = CLOCK_NS_PER_S / rate - w->config.tick_ns / 2;
     k->viewers = calloc((size_t)k->cap + 1, sizeof(*k->viewers)); /* none is a number, too */
-    if (!k->viewers || loop_timer_create(l, on_turn, k, &k->timer) != 0) {
+    if (!k->viewers || loop_timer_create(l, on_turn, k, &k->timer) != 0 ||
+        (w->cluster && watch_share_create(w, &k->share) != 0)) {
         watch_destroy(k);
         return E_NOMEM;
     }
+    if (k->share)
+        w->ear = (struct world_ear){on_heard, k};
     *out = k;
     return 0;
 }
@@ -263,6 +313,9 @@ void watch_destroy(struct watch *k)
 {
     if (!k)
         return;
+    if (k->share)
+        k->world->ear = (struct world_ear){0};
+    watch_share_destroy(k->share);
     for (uint32_t i = 0; i < SCENES_MAX; i++)
         shown_destroy(k->scenes[i]);
     loop_timer_destroy(k->timer);

@@ -4,6 +4,7 @@
  * watch it in the turns after the tick, a few at a time. Whoever has not taken the frame before is
  * passed over, so a slow map holds one frame and delays nobody; one that takes nothing for
  * WATCH_STALL_NS is ended. Once a second each gets the numbers of world/edge/watch_stats too.
+ * In a cluster a map shows the entities of all worlds (world/edge/watch_share).
  * May touch: common, common/io, the core's state.
  * On trouble: past -map-viewers a map is refused; where memory has run out it misses frames, and
  * comes again.

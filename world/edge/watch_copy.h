@@ -9,6 +9,7 @@
 #pragma once
 
 #include "common/base.h"
+#include "common/span.h"
 #include "world/ids.h"
 
 #include <stdbool.h>
@@ -31,8 +32,10 @@ struct world;
 
 struct watch_copy {
     uint32_t tick, n, total;
-    uint32_t *id; /* [WATCH_COPY_MAX] as the rest */
-    float *x, *y; /* units */
+    uint32_t own, own_total; /* those of them that are this world's, which come first */
+    uint32_t n_before;       /* those that were there before other worlds' came in */
+    uint32_t *id;            /* [WATCH_COPY_MAX] as the rest */
+    float *x, *y;            /* units */
     uint8_t *flags;
     uint8_t *dir; /* 256 to a turn */
 };
@@ -45,3 +48,15 @@ void watch_copy_fini(struct watch_copy *c); /* a zeroed one is fine */
 void watch_copy_take(struct watch_copy *const copies[SCENES_MAX], const struct world *w);
 /* The frame: `out` has room for WATCH_COPY_BYTES. Returns its bytes. */
 size_t watch_copy_write(const struct watch_copy *c, uint8_t *out);
+/* The same of this world's own. */
+size_t watch_copy_write_own(const struct watch_copy *c, uint8_t *out);
+
+/* A frame that another world wrote: how many it has, and of how many. 0 or E_BAD. */
+int watch_copy_read(struct span frame, uint32_t *n, uint32_t *total) MUST_CHECK;
+/* One of its `n`; whether x and y are finite is not known. */
+struct watch_copy_one {
+    uint32_t id;
+    float x, y;
+    uint8_t flags, dir;
+};
+void watch_copy_one(struct span frame, uint32_t n, uint32_t at, struct watch_copy_one *out);
