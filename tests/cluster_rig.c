@@ -401,7 +401,7 @@ static void world_begin(struct crig *r, uint32_t i, const struct world_config *c
         .drain = drain,
         .secret = secret,
         .arg = w,
-        .cluster = {carrier(), w, span_text(w->id), r->nx, r->ny, margin},
+        .cluster = {carrier(), w, span_text(w->id), r->nx, r->ny, 0, margin},
     };
     if (r->store.on)
         ops.store = (struct store_door){&CRIG_STORE_OPS, w};

@@ -44,5 +44,6 @@ struct cluster_door {
     void *arg;
     struct span world; /* its own id: 1 to LINK_WORLD_MAX bytes */
     uint32_t nx, ny;   /* zones of each scene: columns, rows */
+    uint32_t ids;      /* of a block of them, each of one world; 0: they come otherwise */
     double margin;     /* units past a border where an entity is handed over; > 0 */
 };

@@ -200,7 +200,7 @@ Test(border, zones_too_narrow_for_what_is_seen_are_refused)
     struct world *w = NULL;
     char why[256] = "";
     struct cluster_door_ops none = {0};
-    struct world_ops ops = {.secret = NULL, .cluster = {&none, NULL, span_text("w"), 12, 1, 4}};
+    struct world_ops ops = {.secret = NULL, .cluster = {&none, NULL, span_text("w"), 12, 1, 0, 4}};
     c.resume_window_ns = 0;
     cr_assert_eq(world_create(&c, &ops, &w, why, sizeof why), E_RANGE);
     cr_assert(strstr(why, "-zones") != NULL, "%s", why);

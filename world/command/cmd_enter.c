@@ -17,6 +17,8 @@
 #include "world/interest/part.h"
 #include "world/interest/pause.h"
 
+#define WORLDS_ABREAST 4 /* see newcomer */
+
 void cmd_enter_tell(struct world *w, const struct session *s, uint32_t seq)
 {
     struct message m = {.cmd = CMD_ENTER_RESP, .seq = seq};
@@ -53,6 +55,17 @@ static bool stands(const struct world *w, const struct store_character *last, ui
            scene_free(&w->scenes.list[*number], last->x, last->y);
 }
 
+/* The how many-th newcomer is it? In a cluster each world counts in blocks of ids of its own, and
+ * the first of some worlds stand side by side. */
+static uint32_t newcomer(const struct world *w, uint32_t id)
+{
+    uint32_t block = w->cluster ? w->cluster->door.ids : 0;
+
+    if (block == 0)
+        return id;
+    return 1 + (id - 1) % block * WORLDS_ABREAST + (id - 1) / block % WORLDS_ABREAST;
+}
+
 /* Where it was last, unless another scene is asked for; else a spawn in the scene that `b` says.
  * Returns where it looks. */
 static double place(struct world *w, struct session_ref who, bool asked, struct entity_birth *b)
@@ -61,7 +74,7 @@ static double place(struct world *w, struct session_ref who, bool asked, struct 
     uint32_t scene;
 
     if (!last || !stands(w, last, &scene) || (asked && scene != b->scene)) {
-        scene_spawn(&w->scenes.list[b->scene], b->id, &w->rng, &b->x, &b->y);
+        scene_spawn(&w->scenes.list[b->scene], newcomer(w, b->id), &w->rng, &b->x, &b->y);
         return 0;
     }
     b->scene = scene;

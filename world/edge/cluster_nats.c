@@ -16,9 +16,8 @@
 #define RENEWALS            4           /* in a lease */
 #define GUARD_PARTS         10          /* of a lease is the guard one */
 #define SETTLE_LEASES       1           /* between the last change of an owner and the next */
-#define IDS_BLOCK           4096u
-#define IDS_LOW             1024u /* ids left: another block is asked for */
-#define GENERATION_LOW_BITS 16    /* below the unix time in ms */
+#define IDS_LOW             1024u       /* ids left: another block is asked for */
+#define GENERATION_LOW_BITS 16          /* below the unix time in ms */
 
 bool cluster_nats_built(void)
 {
@@ -184,8 +183,8 @@ static void keep_ids(struct cluster_nats *c)
     uint32_t first;
 
     while (blocks_next(&c->member.blocks, &first)) {
-        id_pool_feed(&c->world->ids, first, IDS_BLOCK);
-        c->fed += IDS_BLOCK;
+        id_pool_feed(&c->world->ids, first, CLUSTER_NATS_IDS);
+        c->fed += CLUSTER_NATS_IDS;
     }
     if (c->fed < (uint64_t)ids->out + ids->rest_count + IDS_LOW)
         blocks_want(&c->member.blocks);
@@ -450,8 +449,8 @@ int cluster_nats_serve(struct cluster_nats *c, struct world *w, struct span addr
                               .zones = w->cluster->n_zones,
                               .settle_ns = SETTLE_LEASES * lease_ns,
                               .names = CLUSTER_DOOR_NAMES(w->sessions.slots.cap),
-                              .ids = IDS_BLOCK,
-                              .blocks = w->ids.max / IDS_BLOCK};
+                              .ids = CLUSTER_NATS_IDS,
+                              .blocks = w->ids.max / CLUSTER_NATS_IDS};
     int err;
 
     rng_secret(&m.lease.nonce, sizeof(m.lease.nonce));

@@ -118,5 +118,6 @@ struct cluster_door cluster_nats_door(struct cluster_nats *c)
                                  .world = span_text(c->id),
                                  .nx = c->config.nx,
                                  .ny = c->config.ny,
+                                 .ids = CLUSTER_NATS_IDS,
                                  .margin = c->config.margin};
 }

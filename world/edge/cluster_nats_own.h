@@ -8,6 +8,8 @@
 #include "world/cluster/member.h"
 #include "world/edge/cluster_nats.h"
 
+#define CLUSTER_NATS_IDS 4096u /* of a block */
+
 struct cluster_nats {
     struct cluster_nats_config config;
     struct loop *loop;
