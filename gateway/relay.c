@@ -76,7 +76,9 @@ static void relay_forward(void *arg, struct client *c, const struct span *bodies
         return; /* a link that just broke was the last: all are told in a moment */
     if (!c->session)
         frames += relay_open(l, c, &w);
-    r->at[c->slot] |= RELAY_ASKED;
+    if (relay_asked(r, c) != RELAY_MORE)
+        relay_set_asked(r, c,
+                        n == 1 && relay_asked(r, c) == RELAY_NOTHING ? RELAY_ONE : RELAY_MORE);
     link_write_data(&w, relay_session(r, c), bodies, n);
     relay_write(l, &w, frames);
 }

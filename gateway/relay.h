@@ -56,8 +56,16 @@ struct relay_link {
 
 #define RELAY_ANY UINT8_MAX
 
-#define RELAY_ASKED 0x80 /* something was asked in this session, and may not be answered yet */
-_Static_assert(RELAY_LINKS_MAX <= RELAY_ASKED, "a link's number has room beside that");
+/* What was asked in a session, as far as it matters for what may be lost of it. */
+enum relay_asked {
+    RELAY_NOTHING, /* since it was opened */
+    RELAY_ONE,     /* request, since then */
+    RELAY_BOUND,   /* nothing since it was bound */
+    RELAY_MORE     /* than that */
+};
+
+#define RELAY_AT_BITS 6
+_Static_assert(RELAY_LINKS_MAX <= 1 << RELAY_AT_BITS, "a link's number has room beside that");
 
 /* A session that is at no world, and on its way to one. */
 struct relay_wait {
@@ -86,8 +94,8 @@ struct relay {
     struct gateway_metrics *metrics;
     uint32_t *gen;            /* [clients->slots.cap] the last generation that was given, by slot */
     struct relay_note *notes; /* [clients->slots.cap] by slot */
-    uint8_t *at;              /* [clients->slots.cap] where a slot's session is, if it has one; with
-                               * RELAY_ASKED */
+    uint8_t *at;              /* [clients->slots.cap] where a slot's session is, if it has one:
+                               * enum relay_asked << RELAY_AT_BITS | link */
     uint32_t bind_at;         /* slots from here on may have to be bound; UINT32_MAX: none */
     uint8_t *scratch;         /* [scratch_cap] frames on their way to the link */
     size_t scratch_cap;

@@ -70,11 +70,18 @@ uint32_t relay_open(struct relay_link *l, struct client *c, struct span_writer *
         r->ways[c->slot].shun = 0;
     if (note->n > 0) {
         r->metrics->binds++;
+        relay_set_asked(r, c, RELAY_BOUND);
         link_write_bind(w, relay_session(r, c), relay_peer(c), span_of(note->bytes, note->n));
     } else {
         link_write_open(w, relay_session(r, c), relay_peer(c));
     }
     return 1 + relay_tell_slow(r, c, w);
+}
+
+void relay_tell_loss(struct relay *r, struct client *c)
+{
+    r->metrics->told_unavailable++;
+    client_send_error(c, PE_UNAVAILABLE, 0, 0);
 }
 
 void relay_tell_login(struct relay *r, struct client *c)
@@ -95,7 +102,7 @@ void relay_attach(struct relay_link *to, struct client *c, uint32_t entity, uint
     uint32_t frames = 1;
 
     relay_take_session(to, c);
-    r->at[c->slot] |= RELAY_ASKED; /* maybe where it was before */
+    relay_set_asked(r, c, entity == 0 ? RELAY_BOUND : RELAY_MORE);
     link_write_attach(&w, relay_session(r, c), relay_peer(c), span_of(note->bytes, note->n), entity,
                       count);
     frames += relay_tell_slow(r, c, &w);
@@ -118,8 +125,7 @@ static void relay_bereave(struct relay *r, struct client *c)
 {
     relay_lose(r, c);
     r->bind_at = 0;
-    r->metrics->told_unavailable++;
-    client_send_error(c, PE_UNAVAILABLE, 0, 0);
+    relay_tell_loss(r, c);
 }
 
 /* Bind those that are to be, from bind_at on; a batch of them is one write to one world. */

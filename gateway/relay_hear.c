@@ -120,7 +120,7 @@ static void relay_close(struct relay_link *l, const struct link_frame *f)
         r->metrics->stale_close++;
         return;
     }
-    const bool asked = r->at[c->slot] & RELAY_ASKED;
+    const enum relay_asked asked = relay_asked(r, c);
     relay_forget_session(r, c);
     if (c->parting) {
         client_parted(c);
@@ -133,10 +133,8 @@ static void relay_close(struct relay_link *l, const struct link_frame *f)
     r->metrics->unknown_sessions++;
     log_often(LOG_WARN, "session unknown to the world session=%s peer=%s",
               log_session((char[LOG_SESSION_MAX]){0}, r->clients->id, f->session), c->peer);
-    if (asked) { /* what was not answered is lost */
-        r->metrics->told_unavailable++;
-        client_send_error(c, PE_UNAVAILABLE, 0, 0);
-    }
+    if (asked == RELAY_ONE || asked == RELAY_MORE)
+        relay_tell_loss(r, c);
     if (c->state == CLIENT_OPEN)
         relay_tell_login(r, c);
 }

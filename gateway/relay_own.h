@@ -18,7 +18,19 @@ static inline uint64_t relay_session(const struct relay *r, const struct client 
 static inline struct relay_link *relay_at(struct relay *r, const struct client *c)
 {
     ASSERT(c->session);
-    return &r->links[r->at[c->slot] & (RELAY_ASKED - 1)];
+    return &r->links[r->at[c->slot] & ((1u << RELAY_AT_BITS) - 1)];
+}
+
+static inline enum relay_asked relay_asked(const struct relay *r, const struct client *c)
+{
+    return (enum relay_asked)(r->at[c->slot] >> RELAY_AT_BITS);
+}
+
+static inline void relay_set_asked(struct relay *r, const struct client *c, enum relay_asked asked)
+{
+    const uint8_t link = r->at[c->slot] & ((1u << RELAY_AT_BITS) - 1);
+
+    r->at[c->slot] = (uint8_t)(asked << RELAY_AT_BITS | link);
 }
 
 /* The client of a session that is open on this link; NULL: stale. */
@@ -53,6 +65,8 @@ struct relay_link *relay_pick_for(struct relay *r, const struct client *c);
 /* A session for a client that has none: bound where a world has said what it is to know it by. How
  * many frames are written. */
 uint32_t relay_open(struct relay_link *l, struct client *c, struct span_writer *w);
+/* What it asked and what was not answered may be lost. */
+void relay_tell_loss(struct relay *r, struct client *c);
 /* It has to log in again, and is told so where it believes to be. */
 void relay_tell_login(struct relay *r, struct client *c);
 /* Its session goes on at this world, as that of a hand-over, or by its note where entity is 0. */

@@ -101,8 +101,7 @@ static void relay_send_away(struct relay *r, struct client *c)
     relay_lose(r, c);
     if (c->state != CLIENT_OPEN)
         return;
-    r->metrics->told_unavailable++;
-    client_send_error(c, PE_UNAVAILABLE, 0, 0);
+    relay_tell_loss(r, c);
     if (c->state == CLIENT_OPEN && r->notes[c->slot].n == 0)
         relay_tell_login(r, c);
     if (c->state != CLIENT_OPEN || r->notes[c->slot].n == 0)
@@ -206,7 +205,14 @@ void relay_redirect(struct relay_link *l, const struct link_frame *f)
         r->metrics->stale_data++;
         return;
     }
+    const enum relay_asked asked = relay_asked(r, c);
     relay_forget_session(r, c);
+    /* Nobody forwards what comes where no entity is handed over. One request that was all is the
+     * login that led to this, and answered. */
+    if (f->world.n > 0 && f->entity == 0 && asked == RELAY_MORE)
+        relay_tell_loss(r, c);
+    if (c->state != CLIENT_OPEN)
+        return;
     if (f->world.n > 0) {
         relay_send_to(r, c, f);
         return;

@@ -93,7 +93,7 @@ void wrig_teardown(void)
 
 uint32_t wrig_at(void)
 {
-    return wrig.r.at[0] & (RELAY_ASKED - 1u);
+    return wrig.r.at[0] & ((1u << RELAY_AT_BITS) - 1);
 }
 
 struct link_frame wrig_told(uint32_t world, enum link_kind kind)
