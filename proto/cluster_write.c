@@ -133,6 +133,16 @@ static void put_about(msgpack_packer *pk, const struct cluster_message *m, size_
     msgpack_pack_uint32(pk, m->count);
 }
 
+static void put_late(msgpack_packer *pk, const struct cluster_message *m)
+{
+    put_about(pk, m, m->kind == CLUSTER_LATE_TAKEN ? 5 : 6);
+    msgpack_pack_uint32(pk, m->number);
+    if (m->kind == CLUSTER_LATE)
+        put_bin(pk, m->body);
+    if (m->kind == CLUSTER_LATE_END)
+        put_bool(pk, m->cut);
+}
+
 static void put_name(msgpack_packer *pk, const struct cluster_message *m, size_t elements)
 {
     put_head(pk, m, elements);
@@ -196,18 +206,9 @@ void cluster_write(struct span_writer *w, const struct cluster_message *m)
         put_bool(&pk, m->final);
         return;
     case CLUSTER_LATE_TAKEN:
-        put_about(&pk, m, 5);
-        msgpack_pack_uint32(&pk, m->number);
-        return;
     case CLUSTER_LATE:
-        put_about(&pk, m, 6);
-        msgpack_pack_uint32(&pk, m->number);
-        put_bin(&pk, m->body);
-        return;
     case CLUSTER_LATE_END:
-        put_about(&pk, m, 6);
-        msgpack_pack_uint32(&pk, m->number);
-        put_bool(&pk, m->cut);
+        put_late(&pk, m);
         return;
     case CLUSTER_SEEK:
         put_name(&pk, m, 6);
