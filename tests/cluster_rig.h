@@ -109,6 +109,8 @@ struct crig *crig_create(const struct world_config *c, uint32_t nx, uint32_t ny,
 struct crig *crig_create_stored(const struct world_config *c, uint32_t nx, uint32_t ny,
                                 double margin);
 void crig_destroy(struct crig *r);
+/* A link frame of the gateway to a world; for the rig's own files. */
+void crig_frame_up(struct crig *r, uint32_t world, const struct span_writer *w);
 /* Deliver all that is due, and whatever that leads to at once. */
 void crig_deliver(struct crig *r);
 /* A tick's length passes, in so many steps; all worlds tick, in an order of chance; then deliver.
