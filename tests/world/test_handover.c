@@ -61,6 +61,28 @@ Test(handover, a_walker_crosses_and_nobody_notices)
     end(r);
 }
 
+Test(handover, a_client_is_told_of_no_tick_twice_though_its_new_world_is_behind)
+{
+    struct world_config config = crig_config();
+    struct crig *r = crig_create(&config, 2, 1, 4);
+    uint32_t a = crig_join_at(r, 0, "anna", -2, 0), slot;
+    struct world *behind = r->worlds[1].world;
+
+    r->worlds[0].world->lead += 500; /* the other one left ticks out, or stood still */
+    crig_tick(r, 2);
+    cr_assert_lt(world_told_tick(behind) + 400, world_told_tick(r->worlds[0].world));
+    for (int i = 0; i < 12; i++) {
+        crig_move(r, a, r->clients[a].x + 0.6, 0, 0, 1);
+        crig_tick(r, 1);
+    }
+    crig_tick(r, 5); /* the view fails where a tick goes back */
+    cr_expect_eq(crig_owner(r, r->clients[a].id, &slot), 1);
+    cr_expect_geq(world_told_tick(behind) + 2, world_told_tick(r->worlds[0].world));
+    cr_expect_eq(r->clients[a].answered, r->clients[a].sent);
+    crig_destroy(r);
+    TEST_NO_LEAKS();
+}
+
 Test(handover, it_happens_past_the_margin_and_back_only_past_the_other_one)
 {
     struct crig *r = two();
