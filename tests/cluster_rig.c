@@ -21,44 +21,6 @@
 #define STEPS    4     /* of a tick */
 #define IDS_EACH 10000 /* ids of each world */
 
-/* --- queues ------------------------------------------------------------------------------------
- */
-
-static void queue_put(struct crig_queue *q, uint32_t from, uint32_t to, uint64_t due,
-                      struct span bytes)
-{
-    if (q->n == q->cap) {
-        q->cap = q->cap ? 2 * q->cap : 64;
-        q->list = realloc(q->list, q->cap * sizeof *q->list);
-    }
-    uint8_t *copy = malloc(bytes.n + 1);
-    memcpy(copy, bytes.p, bytes.n);
-    q->list[q->n++] = (struct crig_parcel){from, to, due, span_of(copy, bytes.n)};
-}
-
-/* The first that is due; of a link only its very first. */
-static bool queue_take(struct crig_queue *q, uint64_t step, bool fifo, struct crig_parcel *out)
-{
-    for (uint32_t i = 0; i < q->n; i++) {
-        if (q->list[i].due <= step) {
-            *out = q->list[i];
-            memmove(&q->list[i], &q->list[i + 1], (q->n - i - 1) * sizeof *q->list);
-            q->n--;
-            return true;
-        }
-        if (fifo)
-            return false;
-    }
-    return false;
-}
-
-static void queue_fini(struct crig_queue *q)
-{
-    for (uint32_t i = 0; i < q->n; i++)
-        free((void *)q->list[i].bytes.p);
-    free(q->list);
-}
-
 static uint64_t link_due(struct crig *r)
 {
     return r->step + (r->weather.link_delay ? rng_below(&r->rng, r->weather.link_delay + 1) : 0);
@@ -85,7 +47,7 @@ static void carry_one(struct crig *r, uint32_t from, uint32_t to, struct span me
             if (p->from == from && p->to == to && p->due > due)
                 due = p->due;
         }
-        queue_put(&r->carrier, from, to, due, message);
+        crig_queue_put(&r->carrier, from, to, due, message);
     }
 }
 
@@ -134,7 +96,7 @@ static void drain(void *arg, struct link_ref ref, struct span frames)
         size_t used;
         if (frame_split(frames, LINK_FRAME_MAX, &body, &used) != 0)
             rig_fail("a run that is not whole link frames");
-        queue_put(&w->down, 0, w->number, link_due(w->rig), body);
+        crig_queue_put(&w->down, 0, w->number, link_due(w->rig), body);
         frames = span_of(frames.p + used, frames.n - used);
     }
 }
@@ -150,8 +112,8 @@ void crig_frame_up(struct crig *r, uint32_t world, const struct span_writer *w)
 {
     if (w->full)
         rig_fail("the rig's link frame is too large");
-    queue_put(&r->worlds[world].up, 0, world, link_due(r),
-              span_of(w->p + FRAME_HEAD, w->len - FRAME_HEAD));
+    crig_queue_put(&r->worlds[world].up, 0, world, link_due(r),
+                   span_of(w->p + FRAME_HEAD, w->len - FRAME_HEAD));
 }
 
 static void learn(struct crig *r, struct crig_client *c, const struct message *m)
@@ -309,14 +271,14 @@ static bool deliver_world(struct crig *r, struct crig_world *w)
 {
     struct crig_parcel p;
     bool any = false;
-    while (queue_take(&w->up, r->step, true, &p)) {
+    while (crig_queue_take(&w->up, r->step, true, &p)) {
         if (!w->dead && inbox_frame(w->world, w->link, p.bytes, r->now) != 0)
             rig_fail("%sworld %u does not take a link frame", r->context, w->number);
         free((void *)p.bytes.p);
         any = true;
     }
     outbox_flush(&w->world->outbox);
-    while (queue_take(&w->down, r->step, true, &p)) {
+    while (crig_queue_take(&w->down, r->step, true, &p)) {
         from_world(r, w->number, p.bytes);
         free((void *)p.bytes.p);
         any = true;
@@ -332,7 +294,7 @@ void crig_deliver(struct crig *r)
         any = false;
         for (uint32_t i = 0; i < r->n_worlds; i++)
             any |= deliver_world(r, &r->worlds[i]);
-        while (queue_take(&r->carrier, r->step, false, &p)) {
+        while (crig_queue_take(&r->carrier, r->step, false, &p)) {
             struct crig_world *w = &r->worlds[p.to];
             if (!w->dead && !r->cut[p.to] && courier_message(w->world, p.bytes, r->now) != 0)
                 rig_fail("%sworld %u does not take a message", r->context, p.to);
@@ -466,12 +428,12 @@ void crig_destroy(struct crig *r)
     crig_store_fini(r);
     for (uint32_t i = 0; i < r->n_worlds; i++) {
         world_destroy(r->worlds[i].world);
-        queue_fini(&r->worlds[i].up);
-        queue_fini(&r->worlds[i].down);
+        crig_queue_fini(&r->worlds[i].up);
+        crig_queue_fini(&r->worlds[i].down);
     }
     for (uint32_t i = 0; i < r->n_clients; i++)
         rig_view_fini(&r->clients[i].view);
-    queue_fini(&r->carrier);
+    crig_queue_fini(&r->carrier);
     message_reader_destroy(r->reader);
     free(r->clients);
     free(r);

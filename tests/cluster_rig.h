@@ -14,6 +14,7 @@
 #include "common/rng.h"
 #include "proto/link.h"
 #include "tests/cluster_rig_names.h"
+#include "tests/cluster_rig_queue.h"
 #include "tests/cluster_rig_store.h"
 #include "tests/rig_view.h"
 #include "world/cluster/realm.h"
@@ -23,18 +24,6 @@
 #define CRIG_WORLDS_MAX  4
 #define CRIG_CLIENTS_MAX 256
 #define CRIG_NONE        UINT32_MAX
-
-/* Bytes under way. */
-struct crig_parcel {
-    uint32_t from, to; /* worlds; of a link's: `to` alone */
-    uint64_t due;      /* step in which it is delivered */
-    struct span bytes; /* owned */
-};
-
-struct crig_queue {
-    struct crig_parcel *list; /* [n] in the order of sending */
-    uint32_t n, cap;
-};
 
 struct crig_world {
     struct crig *rig;

@@ -240,6 +240,8 @@ int world_create(const struct world_config *c, const struct world_ops *ops, stru
         err = npcs_create(w, why, why_cap);
     if (err == 0 && ops->cluster.ops)
         err = realm_create(w, &ops->cluster, why, why_cap);
+    if (err == 0 && w->cluster)
+        npcs_lie(w);
     if (err != 0) {
         world_destroy(w);
         return err;
@@ -308,7 +310,7 @@ void world_gauges(struct world *w)
     m->entities = w->entities.alive_count + w->entities.away_count - w->entities.ghost_count;
     m->ghosts = w->entities.ghost_count;
     m->walkers = w->walkers.n;
-    m->npcs = w->npcs.n;
+    m->npcs = w->npcs.n_there;
     m->npcs_awake = w->npcs.n_awake;
     m->path_nodes = w->finder.nodes;
     m->paths_waiting = w->finder.n;
@@ -377,7 +379,7 @@ void world_validate(const struct world *w)
         in_scene[e->scene[e->alive[i]]] += !entities_is_ghost(e, e->alive[i]);
     }
     for (uint32_t i = 0; i < w->npcs.n; i++) {
-        if (w->npcs.list[i].awake_at == 0)
+        if (w->npcs.list[i].slot != NPC_NONE && w->npcs.list[i].awake_at == 0)
             in_scene[e->scene[w->npcs.list[i].slot]]++;
     }
     ASSERT(memcmp(in_scene, e->in_scene, sizeof(in_scene)) == 0);

@@ -330,7 +330,7 @@ static void come(struct corner *c)
     crig_send_nil(c->r, at, CMD_ENTER_REQ);
 }
 
-static void begin(struct corner *c, uint64_t seed, double hysteresis)
+static void begin(struct corner *c, uint64_t seed, double hysteresis, uint32_t npcs)
 {
     struct world_config config = crig_config();
     *c = (struct corner){.seed = seed,
@@ -342,6 +342,8 @@ static void begin(struct corner *c, uint64_t seed, double hysteresis)
     config.max_speed = SPEED;
     config.seed = seed;
     config.aoi_hysteresis = hysteresis;
+    config.npcs = npcs;
+    config.max_entities += npcs;
     c->r = crig_create(&config, 2, 2, 4);
     c->r->ticked = ticked;
     c->r->arg = c;
@@ -383,12 +385,12 @@ static void end(struct corner *c)
 }
 
 static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_weather *weather,
-                double hysteresis, uint32_t moves)
+                double hysteresis, uint32_t moves, uint32_t npcs)
 {
     struct corner c;
     bool late = weather->delay || weather->drop;
     uint64_t lost = 0;
-    begin(&c, seed, hysteresis);
+    begin(&c, seed, hysteresis, npcs);
     c.r->weather = *weather;
     c.moves = moves;
     c.r->names.delay = weather->delay;
@@ -421,7 +423,7 @@ static void run_all(uint64_t first, uint32_t usual, const struct crig_weather *w
     const char *text = getenv("AEGIS_CORNER_SEEDS");
     uint64_t n = usual + (text ? strtoull(text, NULL, 10) : 0);
     for (uint64_t seed = first; seed < first + n; seed++)
-        run(seed, 30, 200, weather, hysteresis, moves);
+        run(seed, 30, 200, weather, hysteresis, moves, 0);
     TEST_NO_LEAKS();
 }
 
@@ -465,4 +467,12 @@ Test(corner_oracle, with_zones_that_move_in_any_weather)
     run_all(7100, 1,
             &(struct crig_weather){.delay = 10, .twice = 100, .disorder = true, .link_delay = 2}, 0,
             50);
+}
+
+Test(corner_oracle, with_npcs_in_zones_that_stay_and_that_move)
+{
+    run(8000, 20, 150, &(struct crig_weather){0}, 0, 0, 300);
+    run(8001, 20, 200, &(struct crig_weather){0}, 0, 50, 300);
+    run(8002, 20, 150, &(struct crig_weather){.delay = 4, .twice = 50, .drop = 50}, 6, 50, 300);
+    TEST_NO_LEAKS();
 }

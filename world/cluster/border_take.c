@@ -370,6 +370,7 @@ void border_owner(struct world *w, uint32_t zone, uint32_t world, uint64_t epoch
         begin_anew(w, zone, world, epoch);
     if (world == REALM_SELF && z->owner != REALM_SELF)
         z->since = w->tick;
+    z->given = false;
     z->owner = world;
     z->last = world != REALM_NOBODY ? world : z->last;
     r->changed = true;

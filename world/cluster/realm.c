@@ -61,11 +61,6 @@ int realm_create(struct world *w, const struct cluster_door *door, char *why, si
     ASSERT(door->world.n >= 1);
     ASSERT(door->world.n <= LINK_WORLD_MAX);
     ASSERT(door->margin > 0);
-    if (w->npcs.n > 0) {
-        snprintf(why, why_cap, "-cluster: NPCs are not handed over yet; -npcs and maps have %u",
-                 w->npcs.n);
-        return E_RANGE;
-    }
     r = calloc(1, sizeof(*r));
     if (!r)
         return E_NOMEM;
@@ -142,6 +137,23 @@ uint32_t realm_zone_at(const struct realm *r, uint32_t scene, double x, double y
 uint32_t realm_scene_of(const struct realm *r, uint32_t zone)
 {
     return zone % r->n_zones / (r->door.nx * r->door.ny); /* every scene is cut alike */
+}
+
+void realm_bounds(const struct realm *r, uint32_t zone, double out[4])
+{
+    uint32_t scene = realm_scene_of(r, zone);
+
+    zones_bounds(&r->cut[scene], zone % r->n_zones - r->first[scene], out);
+}
+
+double realm_out(const struct realm *r, uint32_t slot, const struct entities *e)
+{
+    uint32_t zone = r->home[slot], scene = e->scene[slot];
+
+    if (zone == REALM_NONE || realm_scene_of(r, zone) != scene)
+        return HUGE_VAL;
+    return sqrt(zones_distance2(&r->cut[scene], zone % r->n_zones - r->first[scene], e->x[slot],
+                                e->y[slot]));
 }
 
 uint32_t realm_around(const struct realm *r, uint32_t zone, uint32_t out[ZONES_NEAR_MAX])
@@ -224,6 +236,8 @@ uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities 
     uint32_t at = realm_zone_at(r, scene, e->x[slot], e->y[slot]);
     double depth;
 
+    if (e->cold[slot].kind != 0 && realm_owns(r, home))
+        return home;
     if (realm_owns(r, at))
         return at;
     if (realm_owns(r, home) && !realm_is_strays(r, home) && realm_scene_of(r, home) == scene)

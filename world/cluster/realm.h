@@ -38,6 +38,7 @@ struct realm_zone {
     uint64_t seq;   /* of the last border frame, sent or taken */
     /* Ours. */
     bool whole_wanted;
+    bool given; /* up for another, who does not have it yet */
     /* Others'. */
     bool missing;    /* there was no room for some */
     bool synced;     /* all up to `seq` was taken */
@@ -136,6 +137,10 @@ static inline bool realm_has_others(const struct realm *r, uint32_t zone)
 }
 uint32_t realm_zone_at(const struct realm *r, uint32_t scene, double x, double y);
 uint32_t realm_scene_of(const struct realm *r, uint32_t zone);
+/* x0, y0, x1, y1 of it. */
+void realm_bounds(const struct realm *r, uint32_t zone, double out[4]);
+/* How far an own entity stands outside of its home, units. */
+double realm_out(const struct realm *r, uint32_t slot, const struct entities *e);
 /* The zones beside one. */
 uint32_t realm_around(const struct realm *r, uint32_t zone, uint32_t out[ZONES_NEAR_MAX]);
 /* Have we anybody in this one or beside it, of which another tells? Then we listen to it. */
@@ -144,8 +149,9 @@ bool realm_listens(const struct realm *r, uint32_t zone);
 double realm_depth(const struct realm *r, uint32_t scene, double x, double y);
 /* Is the place within reach of a zone that is not ours, or not ours alone? */
 bool realm_is_border(const struct realm *r, uint32_t scene, double x, double y);
-/* Whose an own entity is: the own zone where it stands, else the one that had it, else one within
- * the margin; else, if it is one, that of the strays there, or of where it was; else any near. */
+/* Whose an own entity is: an NPC's does not change while it is ours. Else the own zone where it
+ * stands, else the one that had it, else one within the margin; else, if it is one, that of the
+ * strays there, or of where it was; else any near. */
 uint32_t realm_home(const struct realm *r, uint32_t slot, const struct entities *e);
 
 /* It was handed over again, or ended after so many times: `count` and what is below is old.

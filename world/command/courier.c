@@ -11,6 +11,7 @@
 #include "world/command/inbox.h"
 #include "world/command/keep.h"
 #include "world/command/naming.h"
+#include "world/command/npcs.h"
 #include "world/command/router.h"
 
 int courier_message(struct world *w, struct span message, struct mono now)
@@ -89,9 +90,15 @@ void courier_zone(struct world *w, uint32_t zone, struct span world, uint64_t ep
 
     w->now = now;
     ASSERT(zone < r->n_zones);
-    if (owner == REALM_NOBODY && realm_owns(r, zone))
-        return; /* given up for another, who does not have it yet: we go on for those in it */
+    if (realm_owns(r, zone) && (owner != REALM_SELF || r->zones[zone].epoch != epoch))
+        npcs_zone_go(w, zone, now);
+    if (owner == REALM_NOBODY && realm_owns(r, zone)) {
+        r->zones[zone].given = true; /* who has it soon does not yet: we go on for those in it */
+        return;
+    }
     border_owner(w, zone, owner, epoch);
+    if (owner == REALM_SELF)
+        npcs_zone_come(w);
     give_zone_lost(w, zone, epoch, now);
 }
 
@@ -188,6 +195,7 @@ void courier_term_ended(struct world *w, bool ids, struct mono now)
     naming_lose(w);
     remove_sessions(w, ids, now);
     remove_handovers(w);
+    npcs_zone_go(w, REALM_NONE, now);
     for (uint32_t i = e->alive_count; i-- > 0;) { /* who goes is replaced by one looked at */
         uint32_t slot = e->alive[i];
 

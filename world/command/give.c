@@ -135,15 +135,17 @@ int give_enter(struct world *w, struct session_ref who, uint32_t scene, double x
 bool give_holds(const struct world *w, uint32_t slot, struct mono now)
 {
     const struct entities *e = &w->entities;
+    const struct realm *r = w->cluster;
+    bool npc = e->cold[slot].kind != 0;
     const struct walkers_walk *k = walkers_find(&w->walkers, slot);
     double step = k->speed * (double)clock_since(now, k->last) / (double)CLOCK_NS_PER_S;
     double most = motion_reach(&e->motion[slot], &w->motion, now);
 
     if (w->walkers.rules.gait == WALKERS_TILE)
         step = most;
-    return realm_depth(w->cluster, e->scene[slot], e->x[slot], e->y[slot]) +
-               (step < most ? step : most) >
-           w->cluster->apron;
+    step = step < most ? step : most;
+    return npc ? realm_out(r, slot, e) + step > r->margin
+               : realm_depth(r, e->scene[slot], e->x[slot], e->y[slot]) + step > r->apron;
 }
 
 /* --- what is said ------------------------------------------------------------------------------
@@ -325,6 +327,7 @@ static void look(struct world *w, uint32_t slot, struct mono now)
     const struct realm *r = w->cluster;
 
     if ((e->flags[slot] & (ENTITY_GHOST | ENTITY_DYING)) || e->id[slot] == 0 ||
+        e->cold[slot].kind != 0 ||
         realm_depth(r, e->scene[slot], e->x[slot], e->y[slot]) < r->margin ||
         r->zones[realm_zone_at(r, e->scene[slot], e->x[slot], e->y[slot])].owner == REALM_NOBODY)
         return;

@@ -28,7 +28,8 @@ int give_put(struct world *w, uint32_t slot, uint32_t scene, double x, double y,
  * `asked`: by the request at hand. ROUTER_WAITS (asked), 0 (not), or a PE_*. */
 int give_enter(struct world *w, struct session_ref who, uint32_t scene, double x, double y,
                bool asked, struct mono now) MUST_CHECK;
-/* It walks, and its next step might lead past the apron: it has to wait. */
+/* It walks, and its next step might lead past the apron, an NPC's past its zone's margin: it has to
+ * wait. */
 bool give_holds(const struct world *w, uint32_t slot, struct mono now);
 
 /* A request of a session that was handed over; it is forwarded. 0, or E_FULL. */

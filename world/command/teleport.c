@@ -39,6 +39,13 @@ static bool in_portal(const struct world *w, uint32_t slot)
     return scenes_portal_at(&w->scenes, e->scene[slot], e->x[slot], e->y[slot]) != NULL;
 }
 
+/* An NPC of a cluster stays in its zone. */
+static bool leaves_post(const struct world *w, uint32_t slot, uint32_t scene, double x, double y)
+{
+    return w->cluster && w->entities.cold[slot].kind != 0 &&
+           w->cluster->home[slot] != realm_zone_at(w->cluster, scene, x, y);
+}
+
 int teleport_entity(struct world *w, struct entity_ref who, uint32_t scene, double x, double y)
 {
     struct entities *e = &w->entities;
@@ -53,6 +60,8 @@ int teleport_entity(struct world *w, struct entity_ref who, uint32_t scene, doub
         err = PE_MOVE_BOUNDS;
     else if (!scene_free(&w->scenes.list[scene], x, y))
         err = PE_MOVE_BLOCKED;
+    else if (leaves_post(w, slot, scene, x, y))
+        err = PE_UNAVAILABLE;
     if (err != 0) {
         w->metrics.teleports_refused++;
         return err;

@@ -100,7 +100,7 @@ void watch_copy_take(struct watch_copy *const copies[SCENES_MAX], const struct w
     take_alive(copies, w, false);
     for (uint32_t i = 0; i < w->npcs.n; i++) {
         uint32_t slot = w->npcs.list[i].slot;
-        struct watch_copy *c = copies[e->scene[slot]];
+        struct watch_copy *c = slot == NPC_NONE ? NULL : copies[e->scene[slot]];
 
         if (c && w->npcs.list[i].awake_at == 0)
             take(c, w, slot, WATCH_COPY_NPC | WATCH_COPY_ASLEEP);

@@ -62,7 +62,7 @@ static void write_counts(const struct watch_stats *s, const struct world *w, FIL
         const char *name;
         uint64_t v;
     } now[] = {
-        {"players", m->entities - w->npcs.n},
+        {"players", m->entities - w->npcs.n_there},
         {"ghosts", w->entities.ghost_count},
         {"npcs", m->npcs},
         {"npcs_awake", m->npcs_awake},

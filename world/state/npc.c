@@ -122,15 +122,59 @@ static void unfile(struct npcs *ns, uint32_t i)
         ns->list[n->below].above = n->above;
 }
 
-void npcs_add(struct npcs *ns, const struct npc *n, struct entities *e)
+uint32_t npcs_add(struct npcs *ns, const struct npc *n)
 {
     uint32_t i = ns->n++;
 
     ASSERT(i < ns->cap);
     ns->list[i] = *n;
+    ns->list[i].slot = NPC_NONE;
     ns->list[i].awake_at = 0;
-    file(ns, i, cell_of(ns, e->scene[n->slot], e->x[n->slot], e->y[n->slot]));
-    entities_doze(e, entities_ref(e, n->slot));
+    return i;
+}
+
+void npcs_come(struct npcs *ns, uint32_t i, uint32_t slot, struct entities *e)
+{
+    struct npc *n = &ns->list[i];
+
+    ASSERT(n->slot == NPC_NONE);
+    n->slot = slot;
+    n->next = 0;
+    n->back = n->rested = false;
+    n->until = (struct mono){0};
+    ns->n_there++;
+    file(ns, i, cell_of(ns, e->scene[slot], e->x[slot], e->y[slot]));
+    if (ns->near[n->cell] == 0) {
+        entities_doze(e, entities_ref(e, slot));
+        return;
+    }
+    ns->awake[ns->n_awake++] = i;
+    n->awake_at = ns->n_awake;
+}
+
+static void unlist_awake(struct npcs *ns, uint32_t i)
+{
+    uint32_t at = ns->list[i].awake_at;
+
+    ASSERT(at != 0);
+    ns->awake[at - 1] = ns->awake[--ns->n_awake];
+    ns->list[ns->awake[at - 1]].awake_at = at;
+    ns->list[i].awake_at = 0;
+}
+
+uint32_t npcs_go(struct npcs *ns, uint32_t i, struct entities *e)
+{
+    uint32_t slot = ns->list[i].slot;
+
+    ASSERT(slot != NPC_NONE);
+    unfile(ns, i);
+    if (ns->list[i].awake_at != 0)
+        unlist_awake(ns, i);
+    else
+        entities_rise(e, slot);
+    ns->list[i].slot = NPC_NONE;
+    ns->n_there--;
+    return slot;
 }
 
 static void wake(struct npcs *ns, uint32_t i, struct entities *e)
@@ -144,12 +188,7 @@ static void wake(struct npcs *ns, uint32_t i, struct entities *e)
 
 void npcs_sleep(struct npcs *ns, uint32_t i, struct entities *e)
 {
-    uint32_t at = ns->list[i].awake_at;
-
-    ASSERT(at != 0);
-    ns->awake[at - 1] = ns->awake[--ns->n_awake];
-    ns->list[ns->awake[at - 1]].awake_at = at;
-    ns->list[i].awake_at = 0;
+    unlist_awake(ns, i);
     entities_doze(e, entities_ref(e, ns->list[i].slot));
 }
 

@@ -9,7 +9,9 @@
  * next, each in a file of its own (npc_stand.c, npc_wander.c, npc_patrol.c).
  *
  * The name of an NPC need not be its own: ids tell entities apart, names only sessions.
- * Pure. May touch: common, world/state. On trouble: E_NOMEM at the start; nothing fails later.
+ * In a cluster each NPC belongs to the zone in which its home lies, and is there while its world
+ * has that zone; elsewhere it stands in the list without an entity. Pure. May touch: common,
+ * world/state. On trouble: E_NOMEM at the start; nothing fails later.
  */
 #pragma once
 
@@ -26,9 +28,9 @@ struct npc;
 /* What an NPC has before it when it thinks. */
 struct npc_view {
     double x, y;                    /* where it stands */
-    const double *bounds;           /* of its scene */
+    const double *bounds;           /* of its scene; in a cluster of its zone */
     const struct ground *ground;    /* NULL: open */
-    const struct map_place *points; /* of its route */
+    const struct map_place *points; /* of its route; those out of bounds are left out */
     bool tiles;                     /* it is walked by tiles */
     struct rng *rng;
 };
@@ -56,7 +58,11 @@ const struct npc_kind *npc_kind_find(struct span name);
 #define NPC_KIND_WORDS "stand, wander, patrol"
 
 struct npc {
-    uint32_t slot;
+    uint32_t slot;    /* NPC_NONE: it is not there */
+    const char *name; /* borrowed; NULL: npc- and its number, from 1 */
+    uint32_t scene;   /* its home, in this one */
+    double x, y;
+    uint32_t zone; /* of its home; without a cluster 0 */
     const struct npc_kind *kind;
     struct map_area area;           /* where it wanders; a point: anywhere around */
     const struct map_place *points; /* [n_route] borrowed */
@@ -81,7 +87,10 @@ struct npc_field {
 struct npcs {
     struct npc *list; /* [n] */
     uint32_t n, cap;
-    uint32_t *awake; /* [n_awake] indexes in list */
+    uint32_t n_there; /* of them, those with an entity */
+    uint32_t next;    /* the first that may have to come */
+    struct mono wait; /* none comes before */
+    uint32_t *awake;  /* [n_awake] indexes in list */
     uint32_t n_awake;
     struct npc_field fields[SCENES_MAX];
     uint32_t *near; /* [cells] players in a cell and the eight around it */
@@ -96,8 +105,12 @@ struct npcs {
 int npcs_init(struct npcs *ns, uint32_t cap, uint32_t slots, const struct scenes *scenes,
               double reach, uint64_t seed) MUST_CHECK;
 void npcs_fini(struct npcs *ns);
-/* One more, asleep, for an entity that is there; there must be room. */
-void npcs_add(struct npcs *ns, const struct npc *n, struct entities *e);
+/* One more, which is not there yet; there must be room. Returns its index. */
+uint32_t npcs_add(struct npcs *ns, const struct npc *n);
+/* It has this entity, which stands at its home; asleep, unless a player is near. */
+void npcs_come(struct npcs *ns, uint32_t i, uint32_t slot, struct entities *e);
+/* It has none any more; the entity is alive, for the caller to remove. Returns its slot. */
+uint32_t npcs_go(struct npcs *ns, uint32_t i, struct entities *e);
 
 /* All have moved: count the players who came, went and moved since the last one (e->dirty and
  * e->dying); whoever has one near wakes. Again in a tick is fine. */

@@ -14,8 +14,16 @@ static bool stands_on(const struct npc_view *v, const struct map_place *p)
     return v->x == p->x && v->y == p->y;
 }
 
+static bool inside(const struct npc_view *v, const struct map_place *p)
+{
+    return p->x >= v->bounds[0] && p->x <= v->bounds[2] && p->y >= v->bounds[1] &&
+           p->y <= v->bounds[3];
+}
+
 static void advance(struct npc *n)
 {
+    if (n->n_route < 2)
+        return;
     if (n->closed) {
         n->next = (n->next + 1) % n->n_route;
         return;
@@ -27,19 +35,29 @@ static void advance(struct npc *n)
     n->next += n->back ? 0u - 1u : 1;
 }
 
+/* The point that it goes to, or the next one within its bounds; NULL: there is none. */
+static const struct map_place *next_inside(struct npc *n, const struct npc_view *v)
+{
+    for (uint32_t i = 0; i < 2 * n->n_route && !inside(v, &v->points[n->next]); i++)
+        advance(n);
+    return inside(v, &v->points[n->next]) ? &v->points[n->next] : NULL;
+}
+
 static struct npc_order think(struct npc *n, const struct npc_view *v)
 {
-    const struct map_place *to = &v->points[n->next];
+    const struct map_place *to = next_inside(n, v);
 
-    if (stands_on(v, to)) {
+    if (to && stands_on(v, to)) {
         if (!n->rested) {
             n->rested = true;
             return (struct npc_order){.wait_ns = PATROL_REST_NS};
         }
         advance(n);
-        to = &v->points[n->next];
+        to = next_inside(n, v);
     }
     n->rested = false;
+    if (!to)
+        return (struct npc_order){.wait_ns = PATROL_REST_NS};
     return (struct npc_order){
         .go = true,
         .path = v->tiles || (v->ground && !ground_way(v->ground, v->x, v->y, to->x, to->y, NULL)),
