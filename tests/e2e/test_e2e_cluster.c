@@ -51,8 +51,8 @@ static struct process *world(const struct cluster *c, const char *id, const char
                              const char *value)
 {
     return pair_world(PROCESS_ARGS(PROBE_ADMIN, "-cluster", c->url, "-world-id", id,
-                                   "-cluster-lease", LEASE, flag ? flag : "-log-level",
-                                   flag ? value : "info"));
+                                   "-cluster-lease", LEASE, "-spawn", "0,0,10",
+                                   flag ? flag : "-log-level", flag ? value : "info"));
 }
 
 static void await_zones(const struct process *p, uint64_t zones)
@@ -281,6 +281,39 @@ Test(e2e_cluster, a_world_that_ends_gives_all_in_it_to_another_and_drops_nobody)
     pair_end_one(g);
     pair_end_one(b);
     must_hide(g);
+    nats_stand_down(&c.nats);
+    TEST_NO_LEAKS();
+}
+
+Test(e2e_cluster, clients_of_a_world_that_stands_still_wait_and_go_on_where_they_were)
+{
+    struct cluster c;
+    struct stage s;
+    struct player *in[2];
+
+    if (!stand_up(&c))
+        return;
+    struct process *a = world(&c, "a", "-link-timeout", "500ms");
+    await_zones(a, ZONES);
+    struct process *g = gateway(&c);
+    stage_init(&s);
+    in[0] = stage_join(&s, g->addr, "ann");
+    in[1] = stage_join(&s, g->addr, "bob");
+    must_be_well(in, ARRAY_LEN(in));
+    process_signal(c.nats.server, SIGSTOP);
+    probe_await_most(a, "aegis_world_cluster_acts", 0, 4 * PROCESS_PATIENCE_MS);
+    uint32_t answers = in[0]->answers;
+    int rc = bot_client_move(in[0]->client, in[0]->facts->x + 0.25, in[0]->facts->y);
+    stage_pass(&s, 2000); /* four times the link's patience */
+    cr_expect_eq(in[0]->answers, answers, "nobody answers");
+    process_signal(c.nats.server, SIGCONT);
+    cr_expect_eq(player_answer(in[0], rc), 0u);
+    must_be_well(in, ARRAY_LEN(in));
+    cr_expect_eq(probe_metric(a, "aegis_world_link_ups_total"), 1u, "no link was lost");
+    cr_expect_eq(in[0]->told[PE_UNAVAILABLE] + in[1]->told[PE_UNAVAILABLE], 0u);
+    stage_fini(&s);
+    pair_end_one(g);
+    pair_end_one(a);
     nats_stand_down(&c.nats);
     TEST_NO_LEAKS();
 }

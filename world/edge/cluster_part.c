@@ -3,6 +3,7 @@
 
 #include "common/err.h"
 #include "common/nats_url.h"
+#include "world/cluster/member.h"
 #include "world/cluster/zones.h"
 #include "world/command/leave.h"
 #include "world/edge/cluster_terms.h"
@@ -112,7 +113,11 @@ bool cluster_part_refused(const struct cluster_part *p, char *why, size_t why_ca
 
 const char *cluster_part_trouble(const struct cluster_part *p)
 {
-    if (!p->nats || !p->still)
+    if (!p->nats)
+        return NULL;
+    if (!p->still && !cluster_nats_member(p->nats)->generation.open)
+        return "the cluster waits until the leases of one before it are over";
+    if (!p->still)
         return NULL;
     if (p->rests)
         return "the world is ending";

@@ -43,7 +43,7 @@ void cluster_part_fini(struct cluster_part *p); /* zero is fine */
 bool cluster_part_may_act(struct cluster_part *p);
 /* Why it may not take part, ever, as a line that names the flag; false: it may. */
 bool cluster_part_refused(const struct cluster_part *p, char *why, size_t why_cap);
-/* Why it does not act now, in a few words for operators; NULL: it does. */
+/* Why it does not serve now, as a sentence for operators; NULL: it does. */
 const char *cluster_part_trouble(const struct cluster_part *p);
 /* Bring the counters up to date. */
 void cluster_part_gauges(const struct cluster_part *p, struct edge_metrics *m);

@@ -154,7 +154,7 @@ const char *world_admin_still(const struct world_admin *a)
 static int page_ready(void *arg, FILE *to)
 {
     const struct world_admin *a = arg;
-    const char *still = world_admin_still(a);
+    const char *still = a->view.cluster ? cluster_part_trouble(a->view.cluster) : NULL;
     char why[STORE_WHY_MAX];
 
     if (!world_link_listening(a->view.link) || (a->view.cluster && a->view.cluster->leaves)) {
