@@ -14,6 +14,9 @@
 #define FLUSH_MS 500 /* at the end, for what was published */
 #define IDLE_NS  (100 * CLOCK_NS_PER_MS)
 
+#define SUBSCRIBE_TRIES   50
+#define SUBSCRIBE_WAIT_MS 10
+
 /* --- the subjects' thread ----------------------------------------------------------------------
  */
 
@@ -40,8 +43,12 @@ static void on_message(natsConnection *nc, natsSubscription *sub, natsMsg *msg, 
 static bool subscribe_to(struct nats_bus *b, natsSubscription **sub, const char *subject,
                          natsMsgHandler fn)
 {
-    if (natsConnection_Subscribe(sub, b->nc, subject, fn, b) != NATS_OK)
-        return false;
+    /* Refused in the moments in which a connection is tried; before and after them it is noted. */
+    for (uint32_t tries = 0; natsConnection_Subscribe(sub, b->nc, subject, fn, b) != NATS_OK;) {
+        if (++tries == SUBSCRIBE_TRIES || mailbox_closed(b->changes))
+            return false;
+        nats_Sleep(SUBSCRIBE_WAIT_MS);
+    }
     pthread_mutex_lock(&b->lock);
     if (natsSubscription_SetOnCompleteCB(*sub, nats_bus_complete, b) == NATS_OK)
         b->calling++;
@@ -289,13 +296,14 @@ static void follow(struct nats_bus *b, struct nats_keys *k)
     }
 }
 
+/* Those that are not yet. */
 static bool follow_subscribe(struct nats_bus *b)
 {
     char subject[NATS_BUS_SUBJECT_MAX + 1];
 
     for (uint32_t i = 0; i < b->n_follow; i++) {
         snprintf(subject, sizeof(subject), "%s%s", b->keys_config.prefix, b->follow[i]);
-        if (!subscribe_to(b, &b->follows[i], subject, on_change))
+        if (!b->follows[i] && !subscribe_to(b, &b->follows[i], subject, on_change))
             return false;
     }
     return true;
@@ -305,12 +313,11 @@ static void *run_follow(void *arg)
 {
     struct nats_bus *b = arg;
     struct nats_keys k = {0};
-    bool subscribed = follow_subscribe(b);
 
-    if (!subscribed)
-        log_line(LOG_ERROR, "nats refuses to follow a bucket bucket=%s", b->keys_config.bucket);
-    while (subscribed && !mailbox_closed(b->changes)) {
-        if (keys_open(b, &k))
+    while (!mailbox_closed(b->changes)) {
+        if (!follow_subscribe(b))
+            log_often(LOG_WARN, "nats refuses to follow a bucket bucket=%s", b->keys_config.bucket);
+        else if (keys_open(b, &k))
             follow(b, &k);
         nats_keys_close(&k); /* looked for again */
         mailbox_wait(b->changes, IDLE_NS);

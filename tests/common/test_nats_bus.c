@@ -208,9 +208,11 @@ Test(nats_bus, the_bucket_is_followed_and_ends_by_age_are_told_to_nobody)
     struct nats_bus *bus;
     uint32_t entries;
 
-    if (!stand_up(&s, true))
+    /* Not stand_up: its bucket would be without an age, if it were faster. */
+    memset(&s, 0, sizeof(s));
+    if (!nats_stand_up(&s.nats, true))
         return;
-    nats_bus_destroy(s.bus);
+    cr_assert_eq(loop_create(&s.loop), 0);
     s.bus = connect_more(&s, CLOCK_NS_PER_S, &s.heard);
     await(&s, &s.heard.followed, 1, "the bucket");
     ask(&s, NATS_BUS_CREATE, "world.a", "1", 0);
