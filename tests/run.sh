@@ -150,11 +150,11 @@ script ops sh tests/run-py.sh tests/ops/ops.py
 script trace sh tests/run-py.sh tests/ops/trace.py
 script chaos python3 tests/e2e/chaos.py -bin "$bin" -bots 100 -seconds 20 -every 2.5 -drop 0.05 \
     -window 8 -growth 200 -dir "$build/chaos"
-single cluster env CLUSTER_SECONDS=3 CLUSTER_FLAGS="-max-speed 60 -cluster-lease 1s" \
+single cluster env CLUSTER_SECONDS=2 CLUSTER_FLAGS="-max-speed 60 -cluster-lease 1s" \
     python3 deploy/cluster.py "$bin" "$build/cluster"
-script cluster-oracle python3 tests/e2e/cluster_oracle.py -bin "$bin" -bots 80 -seconds 8 -lease 2s \
+script cluster-oracle python3 tests/e2e/cluster_oracle.py -bin "$bin" -bots 80 -seconds 6 -lease 1s \
     -late 4 -dir "$build/cluster-oracle"
-script chaos-cluster /usr/bin/python3 tests/e2e/chaos_cluster.py -bin "$bin" -bots 50 -seconds 14 \
+script chaos-cluster /usr/bin/python3 tests/e2e/chaos_cluster.py -bin "$bin" -bots 50 -seconds 10 \
     -settle 6 -quiet 6 -every 0.5 -seed 3 -dir "$build/chaos-cluster"
 script model sh tests/model/run.sh "$build/model"
 script lint-selftest sh tests/lint/selftest.sh

@@ -295,11 +295,13 @@ class Chaos:
         first, second = (g.addr for g in c.gateways)
         self.popen = c.bots("bots", "-mode=load", "-n", str(self.flags.bots), "-seconds",
                             str(self.flags.seconds + self.flags.settle + self.flags.quiet),
-                            "-compare-after", str(self.flags.seconds + self.flags.settle), "-spread", "square", "-at", "0,0", "-drop",
+                            "-compare-after", str(self.flags.seconds + self.flags.settle),
+                            "-spread", "square", "-at", "0,0", "-drop",
                             str(self.flags.drop), "-addr", first, "-also", second, "-rate",
                             str(self.flags.rate), "-json")
         come = self.until(60, lambda: len(c.people("load-")) == self.flags.bots)
         self.check("all bots come in", come)
+        self.until(SAVE_S + SLACK_S, lambda: False)  # until each has been saved once
         self.torment()
         broken = [f.why for f in self.faults if f.why]
         self.check("whoever was killed starts again", not broken, broken[:1] or len(self.faults))
