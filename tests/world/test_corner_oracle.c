@@ -410,7 +410,7 @@ static void run(uint64_t seed, uint32_t n, uint32_t ticks, const struct crig_wea
     for (uint32_t i = 0; i < c.r->n_clients; i++)
         lost += c.r->clients[i].lost;
     end(&c);
-    cr_assert_eq(lost, 0, "no answer was lost");
+    cr_assert_eq(lost, 0, "seed %llu: no answer was lost", (unsigned long long)seed);
     cr_assert_gt(c.handed, n / 4, "%llu hand-overs: too few to show anything",
                  (unsigned long long)c.handed);
     cr_assert_gt(c.judged, 1000);

@@ -74,7 +74,7 @@ struct guest {
     uint32_t late;              /* so many were taken */
     bool ended;                 /* all that is late is here */
     bool cut;
-    struct mono attached;
+    struct mono attached; /* or when the last that is late came */
 };
 
 struct handover {

@@ -273,6 +273,19 @@ static struct guest *named(const struct world *w, uint32_t place)
     return NULL;
 }
 
+/* Its client, if it is here already, is to log in again. */
+static void drop_with_client(struct world *w, struct guest *g, struct mono now)
+{
+    struct session_ref who = g->client;
+    struct session *s;
+
+    drop(w, g);
+    if (!sessions_find(&w->sessions, who, &s))
+        return;
+    outbox_close(&w->outbox, s->link, s->sid, 0, "the entity is not here any more");
+    inbox_session_end(w, who, now);
+}
+
 void receive_named(struct world *w, uint32_t place, bool ours, struct mono now)
 {
     struct guest *g = named(w, place);
@@ -280,7 +293,7 @@ void receive_named(struct world *w, uint32_t place, bool ours, struct mono now)
     ASSERT(g);   /* it waits for this */
     if (!ours) { /* it went back, or on */
         w->metrics.guests_refused++;
-        drop(w, g);
+        drop_with_client(w, g, now);
         return;
     }
     if (id_pool_owns(&w->ids, g->id))
@@ -289,7 +302,7 @@ void receive_named(struct world *w, uint32_t place, bool ours, struct mono now)
     if (take(w, g, now) != 0) {
         lay_down(w, g, now);
         naming_leave(w, place);
-        drop(w, g);
+        drop_with_client(w, g, now);
         return;
     }
     g->state = GUEST_HERE;
@@ -383,7 +396,6 @@ void receive_late(struct world *w, const struct cluster_message *m, struct mono 
 {
     struct guest *g = handover_guest(w->cluster->handover, m->id);
 
-    (void)now;
     if (!g || g->count != m->count) {
         answer(w, m, CLUSTER_LATE_TAKEN, m->number); /* nobody waits for it any more */
         w->metrics.handover_old++;
@@ -395,6 +407,7 @@ void receive_late(struct world *w, const struct cluster_message *m, struct mono 
         if (backlog_add_far(&w->backlog, chain_of(w, g), m->body) != 0)
             return; /* it is said again */
         g->late++;
+        g->attached = now; /* it is worth waiting for the next */
         w->metrics.late_taken++;
     }
     answer(w, m, CLUSTER_LATE_TAKEN, m->number);
@@ -423,7 +436,8 @@ void receive_attach(struct world *w, struct session_ref who, const struct link_f
     struct guest *g = handover_guest(w->cluster->handover, f->entity);
     struct session *s;
 
-    if (!g || g->count != f->count || g->state != GUEST_HERE ||
+    /* The giver may have read of the name's taking before we do. */
+    if (!g || g->count != f->count || g->state == GUEST_ASKED ||
         sessions_find(&w->sessions, g->client, &s)) {
         cmd_bind(w, who, f->note, now); /* as after a lost link */
         return;
@@ -543,7 +557,7 @@ static void tick_one(struct world *w, struct guest *g, struct mono now)
         forget(w, g, now);
         return;
     }
-    if (g->client.gen == 0)
+    if (g->client.gen == 0 || g->state != GUEST_HERE)
         return;
     if (!g->taken && g->soul.tick >= world_told_tick(w)) /* no client is told of one tick twice */
         w->lead += g->soul.tick + 1 - world_told_tick(w);
