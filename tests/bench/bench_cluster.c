@@ -90,37 +90,43 @@ static struct figures run_one(const struct cluster_args *a, uint32_t worlds, uin
     return f;
 }
 
-static double median_of(const struct figures *list, uint64_t n, size_t offset)
+struct spread {
+    double median, least, most;
+};
+
+static struct spread spread_of(const struct figures *list, uint64_t n, size_t offset)
 {
-    double values[RUNS_MAX];
+    double values[RUNS_MAX], median;
 
     for (uint64_t i = 0; i < n; i++)
         memcpy(&values[i], (const char *)&list[i] + offset, sizeof(values[i]));
-    return bench_median(values, n);
+    median = bench_median(values, n); /* sorts them */
+    return (struct spread){median, values[0], values[n - 1]};
 }
+
+#define SPREAD(list, runs, field) spread_of((list), (runs), offsetof(struct figures, field))
 
 static void report(const struct cluster_args *a, uint32_t worlds, uint32_t n,
                    const struct figures *list)
 {
-    double p99 = median_of(list, a->runs, offsetof(struct figures, p99_ms));
-    double p50 = median_of(list, a->runs, offsetof(struct figures, p50_ms));
-    double heard = median_of(list, a->runs, offsetof(struct figures, heard_ms));
-    double ghosts = median_of(list, a->runs, offsetof(struct figures, ghosts));
-    double handed = median_of(list, a->runs, offsetof(struct figures, handed));
-    double border = median_of(list, a->runs, offsetof(struct figures, border_bytes));
+    struct spread p50 = SPREAD(list, a->runs, p50_ms), p99 = SPREAD(list, a->runs, p99_ms);
+    double heard = SPREAD(list, a->runs, heard_ms).median;
+    double ghosts = SPREAD(list, a->runs, ghosts).median;
+    double handed = SPREAD(list, a->runs, handed).median;
+    double border = SPREAD(list, a->runs, border_bytes).median;
     const char *fmt =
         a->json ? "{\"bench\":\"cluster\",\"program\":\"worlds-%u\",\"players\":%u,"
-                  "\"neighbours\":%g,\"tick_ms\":%.3f,\"p99_ms\":%.3f,\"heard_ms\":%.3f,\"ghosts\":"
-                  "%.0f,"
-                  "\"ghost_share\":%.4f,\"handovers_s\":%.1f,\"border_bytes_s\":%.0f,"
-                  "\"runs\":%llu}\n"
-                : "cluster worlds-%u %6u players K=%g: %7.3f ms a tick, p99 %7.3f, %.3f of it "
-                  "for the other world; a world shows %.0f ghosts, %.3f of its own; %.1f "
-                  "hand-overs and %.0f bytes of borders a "
-                  "second  runs %llu\n";
+                  "\"neighbours\":%g,\"tick_ms\":%.3f,\"tick_spread\":[%.3f,%.3f],"
+                  "\"p99_ms\":%.3f,\"p99_spread\":[%.3f,%.3f],\"heard_ms\":%.3f,"
+                  "\"ghosts\":%.0f,\"ghost_share\":%.4f,\"handovers_s\":%.1f,"
+                  "\"border_bytes_s\":%.0f,\"runs\":%llu}\n"
+                : "cluster worlds-%u %6u players K=%g: %.2f ms a tick (%.2f to %.2f), p99 %.2f "
+                  "(%.2f to %.2f), %.3f of it for the other world; a world shows %.0f ghosts, %.3f "
+                  "of its own; %.1f hand-overs and %.0f bytes of borders a second  runs %llu\n";
 
-    printf(fmt, worlds, n, a->neighbours, p50, p99, heard, ghosts, ghosts * worlds / n, handed,
-           border, (unsigned long long)a->runs);
+    printf(fmt, worlds, n, a->neighbours, p50.median, p50.least, p50.most, p99.median, p99.least,
+           p99.most, heard, ghosts, ghosts * worlds / n, handed, border,
+           (unsigned long long)a->runs);
     fflush(stdout);
 }
 
@@ -143,7 +149,7 @@ static bool fits(const struct cluster_args *a, uint32_t worlds, uint32_t n)
 
     for (uint64_t r = 0; r < a->runs; r++)
         list[r] = run_one(a, worlds, n);
-    return median_of(list, a->runs, offsetof(struct figures, p99_ms)) * 1e6 <= (double)a->budget_ns;
+    return SPREAD(list, a->runs, p99_ms).median * 1e6 <= (double)a->budget_ns;
 }
 
 /* The most players whose ticks stay within the budget, 99 of 100; 0: not even the fewest. */
