@@ -177,6 +177,15 @@ static bool is_sure(const struct witness_body *b, const struct witness_look *l)
     return b->here && (*b->pending == 0 || clock_since(b->answered, l->at) >= 0);
 }
 
+/* So long before it may not have been here yet, which is right for who does not know it. */
+static int before_it_came(const struct witness *w, const struct witness_body *b,
+                          const struct witness_seen *seen, uint32_t late)
+{
+    if (!seen && late > 0 && b->n <= WITNESS_PLACES)
+        return (int)late;
+    return late <= w->late ? -1 : NEVER;
+}
+
 /* How many ticks late is what this view holds of `b`? NEVER: it fits no time; -1: unsure. */
 static int lateness(const struct witness *w, const struct witness_look *l, uint32_t i, uint32_t v0,
                     uint32_t v1)
@@ -189,7 +198,7 @@ static int lateness(const struct witness *w, const struct witness_look *l, uint3
         return -1;
     for (uint32_t late = 0; late <= WITNESS_LATE_MAX; late++) {
         if (late > l->tick || !places_at(b, l->tick, late, &k0, &k1))
-            return late <= w->late ? -1 : NEVER; /* before that it was not here */
+            return before_it_came(w, b, seen, late);
         for (uint32_t k = k0; k < k1; k++) {
             if (fits(v, v0, v1, &b->place[k % WITNESS_PLACES], seen, l->radius, w->reach))
                 return (int)late;

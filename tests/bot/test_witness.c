@@ -226,6 +226,24 @@ Test(witness, a_bot_that_came_in_afresh_is_not_held_to_what_was_before)
     end(&s);
 }
 
+Test(witness, a_newcomer_who_is_not_told_of_in_time_is_late_by_the_ticks_since_it_came)
+{
+    struct scene s;
+
+    begin_at(&s, 10, 0, 1);
+    ticks(&s, 1); /* since this one it is here */
+    sees_nobody(&s);
+    ticks(&s, 1);
+    sees_nobody(&s);
+    ticks(&s, 1);
+    sees_nobody(&s);
+    cr_assert_eq(breaches(&s), 2, "one tick late is allowed");
+    cr_assert_eq(s.w.counted.late[1], 1);
+    cr_assert_eq(s.w.counted.late[2], 1);
+    cr_assert_eq(s.w.counted.late[3], 1);
+    end(&s);
+}
+
 Test(witness, views_beyond_what_is_remembered_are_left_out_and_counted)
 {
     struct scene s;
