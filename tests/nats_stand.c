@@ -26,8 +26,9 @@ void nats_stand_serve(struct nats_stand *s)
     snprintf(host, sizeof(host), "%s", s->addr);
     colon = strrchr(host, ':');
     *colon = '\0';
-    s->server = process_start(server_path(),
-                              PROCESS_ARGS("-a", host, "-p", colon + 1, "-js", "-sd", s->dir));
+    s->server = process_start(server_path(), PROCESS_ARGS("-a", host, "-p", colon + 1, "-js", "-sd",
+                                                          s->dir, s->password ? "--user" : NULL,
+                                                          "aegis", "--pass", s->password));
     process_await_log(s->server, "Server is ready", 1);
 }
 

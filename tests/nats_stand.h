@@ -8,6 +8,7 @@
 struct nats_stand {
     char dir[256], url[128];
     const char *addr;
+    const char *password; /* of the user "aegis"; NULL: anybody may come */
     struct process *server;
 };
 

@@ -128,6 +128,7 @@ static void set_up(struct nats_bus *b, bool up)
     if (up) {
         NATS_BUS_COUNT(b, connects, 1);
         atomic_fetch_add(&b->life, 1);
+        atomic_store(&b->told, false);
     }
     atomic_store(&b->up, up);
     nats_bus_tell(b, RECORD_UP, &piece, 1);
@@ -331,7 +332,7 @@ static natsStatus set_servers(natsOptions *o, const char *url)
     return err;
 }
 
-static natsStatus connect_to(struct nats_bus *b, const struct nats_bus_config *c)
+static natsStatus choose(struct nats_bus *b, const struct nats_bus_config *c)
 {
     natsOptions *o = NULL;
     natsStatus err = natsOptions_Create(&o);
@@ -362,10 +363,31 @@ static natsStatus connect_to(struct nats_bus *b, const struct nats_bus_config *c
         err = natsOptions_SetClosedCB(o, on_closed, b);
     if (err == NATS_OK)
         err = natsOptions_SetErrorHandler(o, on_error, b);
-    if (err == NATS_OK)
-        err = natsConnection_Connect(&b->nc, o);
-    natsOptions_Destroy(o);
+    b->options = o;
     return err;
+}
+
+int nats_bus_connect(struct nats_bus *b)
+{
+    natsStatus err;
+
+    pthread_mutex_lock(&b->lock);
+    b->over = false;
+    pthread_mutex_unlock(&b->lock);
+    err = natsConnection_Connect(&b->nc, b->options);
+    if (err == NATS_OK)
+        set_up(b, true);
+    return err;
+}
+
+bool nats_bus_closed(struct nats_bus *b)
+{
+    bool closed;
+
+    pthread_mutex_lock(&b->lock);
+    closed = b->over || !b->nc;
+    pthread_mutex_unlock(&b->lock);
+    return closed;
 }
 
 static int take_memory(struct nats_bus *b, struct loop *l, const struct nats_bus_config *c)
@@ -387,11 +409,11 @@ static int take_memory(struct nats_bus *b, struct loop *l, const struct nats_bus
 /* Connect, and begin the threads: nats.c's own and ours. */
 static int begin(struct nats_bus *b, const struct nats_bus_config *c)
 {
-    natsStatus status = connect_to(b, c);
+    natsStatus status = choose(b, c);
 
     if (status == NATS_OK)
-        set_up(b, true);
-    else if (status != NATS_NOT_YET_CONNECTED)
+        status = nats_bus_connect(b);
+    if (status != NATS_OK && status != NATS_NOT_YET_CONNECTED)
         return status == NATS_INVALID_ARG ? E_ADDR : E_IO;
     while (b->n_threads < NATS_BUS_THREADS) {
         if (pthread_create(&b->threads[b->n_threads], NULL, nats_work[b->n_threads], b) != 0)
@@ -410,6 +432,7 @@ int nats_bus_create(struct loop *l, const struct nats_bus_config *c, struct nats
     if (!b)
         return E_NOMEM;
     pthread_mutex_init(&b->lock, NULL);
+    pthread_rwlock_init(&b->use, NULL);
     pthread_cond_init(&b->change, NULL);
     b->user = c->user;
     b->arg = c->arg;
@@ -445,6 +468,7 @@ static bool disconnect(struct nats_bus *b)
     for (uint32_t i = 0; i < b->n_follow; i++)
         natsSubscription_Destroy(b->follows[i]);
     natsConnection_Destroy(b->nc);
+    natsOptions_Destroy(b->options);
     pthread_mutex_lock(&b->lock);
     while (err == 0 && b->nc && (!b->over || b->calling > 0))
         err = pthread_cond_clockwait(&b->change, &b->lock, CLOCK_MONOTONIC, &t);
@@ -477,6 +501,7 @@ void nats_bus_destroy(struct nats_bus *b)
     mailbox_destroy(b->out);
     pthread_cond_destroy(&b->change);
     pthread_mutex_destroy(&b->lock);
+    pthread_rwlock_destroy(&b->use);
     free(b);
 }
 

@@ -10,7 +10,8 @@
  * The connection is made again for ever; nothing that was published while it is away is kept, since
  * what would come late is worse than nothing. After each time the bucket is made if it is not there
  * and followed anew: on_follow, its entries, on_followed. Entries that end by the bucket's age are
- * told to nobody, so whoever leases a key watches the clock itself.
+ * told to nobody, so whoever leases a key watches the clock itself. So is one that the server
+ * refuses, for another password say, which NATS's library would give up.
  *
  * May touch: common, common/io/loop, common/io/mailbox, nats.c, threads.
  * On trouble: without a connection keys are answered NATS_BUS_AWAY and messages go nowhere, both

@@ -51,14 +51,19 @@ struct nats_bus {
     struct __natsSubscription *follows[NATS_BUS_FOLLOW_MAX];
     uint32_t n_follow;
     _Atomic bool missed; /* changes of the bucket, for want of room */
+    struct __natsOptions *options;
     struct __natsConnection *nc;
+    pthread_rwlock_t use; /* of `nc`, and all that hangs from it: the thread that follows makes them
+                           * anew, and has them alone then */
     struct loop_bell *bell;
     struct mailbox *out, *keys, *changes, *in;
     pthread_t threads[NATS_BUS_THREADS];
     uint32_t n_threads;
-    struct nats_bus_sub subs[NATS_BUS_SUBS_MAX]; /* the subjects' thread's */
+    struct nats_bus_sub subs[NATS_BUS_SUBS_MAX]; /* the subjects' thread's, with `use` */
 
     _Atomic bool up;
+    _Atomic bool told;    /* why the server refused the connection */
+    _Atomic bool lacks;   /* a subject is to be subscribed to that is not */
     pthread_mutex_t lock; /* of the three below */
     pthread_cond_t change;
     uint32_t calling;           /* subscriptions whose calls are not over */
@@ -79,6 +84,10 @@ void nats_bus_tell(struct nats_bus *b, enum nats_bus_record kind, const struct s
 /* A message's two parts. */
 struct nats_bus_message nats_bus_split(struct span record, struct span *subject,
                                        struct span *bytes);
+/* Begin a connection with the options; natsStatus. */
+int nats_bus_connect(struct nats_bus *b);
+/* The connection was closed by NATS's library, which does not make it again by itself. */
+bool nats_bus_closed(struct nats_bus *b);
 /* A subscription's calls are over; its argument is the bus. */
 void nats_bus_complete(void *arg);
 

@@ -13,6 +13,7 @@
 
 #define FLUSH_MS 500 /* at the end, for what was published */
 #define IDLE_NS  (100 * CLOCK_NS_PER_MS)
+#define ANEW_NS  CLOCK_NS_PER_S /* before another connection, where NATS closed the last one */
 
 #define SUBSCRIBE_TRIES   50
 #define SUBSCRIBE_WAIT_MS 10
@@ -45,7 +46,8 @@ static bool subscribe_to(struct nats_bus *b, natsSubscription **sub, const char 
 {
     /* Refused in the moments in which a connection is tried; before and after them it is noted. */
     for (uint32_t tries = 0; natsConnection_Subscribe(sub, b->nc, subject, fn, b) != NATS_OK;) {
-        if (++tries == SUBSCRIBE_TRIES || mailbox_closed(b->changes))
+        if (++tries == SUBSCRIBE_TRIES || mailbox_closed(b->changes) || !b->nc ||
+            natsConnection_IsClosed(b->nc))
             return false;
         nats_Sleep(SUBSCRIBE_WAIT_MS);
     }
@@ -80,12 +82,29 @@ static void subscribe(struct nats_bus *b, struct span subject, bool on)
     if (!on || s)
         return;
     s = sub_find(b, "");
-    if (!s || !subscribe_to(b, &s->sub, text, on_message)) {
-        log_line(LOG_WARN, "nats refuses a subject subject=%s", text);
+    if (!s) {
+        log_line(LOG_WARN, "nats: no room for a subject subject=%s", text);
         NATS_BUS_COUNT(b, dropped_in, 1);
         return;
     }
     memcpy(s->subject, text, sizeof(text));
+    if (!subscribe_to(b, &s->sub, text, on_message))
+        atomic_store(&b->lacks, true);
+}
+
+/* What could not be subscribed to, or was with a connection that is over. */
+static void subscribe_again(struct nats_bus *b)
+{
+    if (!atomic_exchange(&b->lacks, false))
+        return;
+    for (uint32_t i = 0; i < NATS_BUS_SUBS_MAX; i++) {
+        struct nats_bus_sub *s = &b->subs[i];
+
+        if (s->subject[0] != '\0' && !s->sub && !subscribe_to(b, &s->sub, s->subject, on_message)) {
+            atomic_store(&b->lacks, true);
+            return;
+        }
+    }
 }
 
 static void publish(struct nats_bus *b, struct span record)
@@ -115,12 +134,15 @@ static void *run_subjects(void *arg)
     do {
         mailbox_wait(b->out, IDLE_NS);
         last = mailbox_closed(b->out);
+        pthread_rwlock_rdlock(&b->use);
+        subscribe_again(b);
         while (mailbox_take(b->out, &kind, &record)) {
             if (kind == RECORD_MESSAGE)
                 publish(b, record);
             else
                 subscribe(b, record, kind == RECORD_SUBSCRIBE);
         }
+        pthread_rwlock_unlock(&b->use);
     } while (!last);
     if (nats_bus_up(b))
         natsConnection_FlushTimeout(b->nc, FLUSH_MS);
@@ -204,8 +226,11 @@ static void *run_keys(void *arg)
     uint32_t kind;
 
     while (!mailbox_closed(b->keys)) {
-        while (!mailbox_closed(b->keys) && mailbox_take(b->keys, &kind, &record))
+        while (!mailbox_closed(b->keys) && mailbox_take(b->keys, &kind, &record)) {
+            pthread_rwlock_rdlock(&b->use);
             answer_key(b, &k, record);
+            pthread_rwlock_unlock(&b->use);
+        }
         mailbox_wait(b->keys, IDLE_NS);
     }
     nats_keys_close(&k);
@@ -309,6 +334,42 @@ static bool follow_subscribe(struct nats_bus *b)
     return true;
 }
 
+/* Why it is over; once, until there is a connection. */
+static void tell_closed(struct nats_bus *b)
+{
+    const char *why = NULL;
+
+    if (b->nc)
+        natsConnection_GetLastError(b->nc, &why);
+    if (!atomic_exchange(&b->told, true))
+        log_line(LOG_WARN, "nats refuses the connection reason=\"%s\"; it is tried again",
+                 why && *why ? why : "closed");
+}
+
+/* NATS's library gives a connection up for good where the server refuses who asks, as it does
+ * while a password is changed: another one takes its place, with all that was subscribed to. */
+static void connect_anew(struct nats_bus *b)
+{
+    mailbox_wait(b->changes, ANEW_NS);
+    if (mailbox_closed(b->changes))
+        return;
+    tell_closed(b);
+    pthread_rwlock_wrlock(&b->use);
+    for (uint32_t i = 0; i < NATS_BUS_SUBS_MAX; i++) {
+        natsSubscription_Destroy(b->subs[i].sub);
+        b->subs[i].sub = NULL;
+    }
+    for (uint32_t i = 0; i < b->n_follow; i++) {
+        natsSubscription_Destroy(b->follows[i]);
+        b->follows[i] = NULL;
+    }
+    natsConnection_Destroy(b->nc);
+    b->nc = NULL;
+    (void)nats_bus_connect(b); /* where it fails, there is none: tried again */
+    atomic_store(&b->lacks, true);
+    pthread_rwlock_unlock(&b->use);
+}
+
 static void *run_follow(void *arg)
 {
     struct nats_bus *b = arg;
@@ -321,6 +382,8 @@ static void *run_follow(void *arg)
             follow(b, &k);
         nats_keys_close(&k); /* looked for again */
         mailbox_wait(b->changes, IDLE_NS);
+        if (nats_bus_closed(b))
+            connect_anew(b);
     }
     nats_keys_close(&k);
     return NULL;

@@ -309,6 +309,45 @@ Test(nats_bus, of_several_servers_one_that_is_there_is_enough)
     stand_down(&s);
 }
 
+Test(nats_bus, a_server_that_refuses_the_password_is_asked_again_until_it_does_not)
+{
+    struct span zone = span_text("zone.1"), piece = span_text("x");
+    struct mono deadline = process_deadline(3 * PROCESS_PATIENCE_MS);
+    struct heard other = {0};
+    struct nats_bus *bus;
+    struct stand s;
+
+    memset(&s, 0, sizeof(s));
+    if (!nats_stand_up(&s.nats, false))
+        return;
+    cr_assert_eq(loop_create(&s.loop), 0);
+    s.nats.password = "old";
+    nats_stand_serve(&s.nats);
+    snprintf(s.nats.url, sizeof(s.nats.url), "nats://aegis:new@%s", s.nats.addr);
+    s.bus = connect_more(&s, 0, &s.heard);
+    bus = connect_more(&s, 0, &other);
+    cr_assert_eq(nats_bus_subscribe(bus, zone), 0);
+    for (uint32_t i = 1; i <= 2; i++) { /* before there was a connection, and after */
+        process_await_log(s.nats.server, "authentication error", 3);
+        process_kill(s.nats.server);
+        s.nats.password = "new";
+        nats_stand_serve(&s.nats);
+        await(&s, &s.heard.ups, i, "the connection");
+        await(&s, &s.heard.followed, i, "the bucket");
+        ask_until_there(&s, NATS_BUS_GET, "zone.0", "");
+        for (other.messages = 0; other.messages == 0;) {
+            cr_assert_neq(nats_bus_publish(s.bus, zone, &piece, 1), E_FULL);
+            loop_turn(s.loop, 10 * CLOCK_NS_PER_MS);
+            process_rest(deadline, "a message");
+        }
+        process_kill(s.nats.server);
+        s.nats.password = "old";
+        nats_stand_serve(&s.nats);
+    }
+    nats_bus_destroy(bus);
+    stand_down(&s);
+}
+
 Test(nats_bus, a_server_that_was_killed_is_found_again_with_its_keys)
 {
     struct stand s;
