@@ -255,7 +255,7 @@ static void begin_anew(struct world *w, uint32_t zone, uint32_t world, uint64_t 
     else if (z->last != world && z->last != REALM_NOBODY)
         begin_strays(w, zone, z->last, z->epoch);
     z->epoch = epoch;
-    z->synced = false;
+    z->synced = z->known = false;
     z->part = 0;
     z->seq = 0;
     z->asked = 0;
@@ -311,7 +311,7 @@ void border_take(struct world *w, const struct cluster_message *m, struct mono n
     if (m->part > 0 && !m->more) {
         sweep(w, m->zone);
         z->part = 0;
-        z->synced = true;
+        z->synced = z->known = true;
     }
     if (!m->more)
         z->tick = m->tick;
@@ -387,7 +387,7 @@ bool border_ready(const struct world *w, uint32_t zone)
     for (uint32_t i = 0; i < 2 * n; i++) {
         uint32_t at = i < n ? near[i] : realm_strays(r, near[i - n]);
 
-        if (!r->zones[at].synced && !realm_owns(r, at) && r->zones[at].owner != REALM_NOBODY)
+        if (!r->zones[at].known && !realm_owns(r, at) && r->zones[at].owner != REALM_NOBODY)
             return false;
     }
     return true;
@@ -407,6 +407,8 @@ static void keep_silences(struct world *w)
             z->silent = 0;
         else if (z->silent == 0)
             z->silent = w->tick;
+        if (!realm_listens(r, zone))
+            z->known = r->zones[realm_strays(r, zone)].known = false;
     }
     for (uint32_t i = e->ghost_count > 0 ? e->alive_count : 0; i-- > 0;) { /* as in sweep */
         uint32_t slot = e->alive[i], zone = r->home[slot];

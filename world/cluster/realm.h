@@ -42,6 +42,7 @@ struct realm_zone {
     /* Others'. */
     bool missing;    /* there was no room for some */
     bool synced;     /* all up to `seq` was taken */
+    bool known;      /* a whole was taken, since this owner tells and we listen */
     uint32_t part;   /* of the whole that is being taken; 0: none */
     uint32_t mark;   /* of that whole */
     uint32_t tick;   /* the owner's, of the last frame; 0: none */
