@@ -149,10 +149,11 @@ static bool fits(const struct cluster_args *a, uint32_t worlds, uint32_t n)
 
     for (uint64_t r = 0; r < a->runs; r++)
         list[r] = run_one(a, worlds, n);
-    return SPREAD(list, a->runs, p99_ms).median * 1e6 <= (double)a->budget_ns;
+    return SPREAD(list, a->runs, p50_ms).median * 1e6 <= (double)a->budget_ns;
 }
 
-/* The most players whose ticks stay within the budget, 99 of 100; 0: not even the fewest. */
+/* The most players whose median tick stays within the budget: the worst ones are of whoever else
+ * uses the machine. 0: not even the fewest. */
 static uint32_t most(const struct cluster_args *a, uint32_t worlds)
 {
     uint32_t low = 0, high = SEARCH_FIRST;
@@ -178,7 +179,7 @@ static void search(const struct cluster_args *a)
     const char *fmt =
         a->json ? "{\"bench\":\"cluster\",\"program\":\"most\",\"neighbours\":%g,"
                   "\"budget_ms\":%g,\"worlds_1\":%u,\"worlds_2\":%u,\"ratio\":%.3f,\"runs\":%llu}\n"
-                : "cluster most players K=%g whose tick takes at most %g ms, 99 of 100: one world "
+                : "cluster most players K=%g whose tick takes at most %g ms, median: one world "
                   "%u, two %u, ratio %.2f  runs %llu\n";
 
     printf(fmt, a->neighbours, (double)a->budget_ns / 1e6, one, two,
@@ -237,7 +238,7 @@ static const struct opt table[] = {
      .min = 0.01,
      .max = 1000,
      .zero_off = true,
-     .help = "Look for the most players whose tick takes no longer"},
+     .help = "Look for the most players whose median tick takes no longer"},
     {.name = "runs",
      .type = OPT_UINT,
      .offset = offsetof(struct cluster_args, runs),
