@@ -117,9 +117,14 @@ static void on_tick(void *arg, struct mono now, uint64_t skipped)
 {
     struct program *p = arg;
     struct mono start = clock_mono();
+    int64_t ahead_ns;
 
     if (!may_act(p)) {
         p->world->lead += p->cluster.acted ? (uint32_t)skipped + 1 : 0;
+        return;
+    }
+    if (cluster_part_falls_in(&p->cluster, &ahead_ns)) {
+        ticker_shift(&p->ticker, clock_add(clock_mono(), ahead_ns));
         return;
     }
     if (p->cluster.nats)

@@ -62,3 +62,40 @@ Test(ticker, planned_ticks_are_either_run_or_counted)
         cr_assert_eq((int64_t)skipped, clock_since(next, at_ms(1000)) / PERIOD - 1);
     }
 }
+
+/* --- a grid that is shifted ------------------------------------------------------------------- */
+
+struct shifted {
+    struct ticker ticker;
+    struct loop *loop;
+    struct mono planned, ran;
+    uint32_t ticks;
+};
+
+static void on_shifted(void *arg, struct mono now, uint64_t skipped)
+{
+    struct shifted *s = arg;
+
+    (void)skipped;
+    s->ran = now;
+    if (s->ticks++ == 0) {
+        s->planned = clock_add(now, MS(17));
+        ticker_shift(&s->ticker, s->planned);
+    }
+}
+
+Test(ticker, a_shifted_grid_goes_through_the_moment_that_was_given)
+{
+    struct shifted s = {0};
+
+    cr_assert_eq(loop_create(&s.loop), 0);
+    cr_assert_eq(ticker_init(&s.ticker, s.loop, MS(10), on_shifted, &s), 0);
+    for (uint32_t i = 0; i < 2000 && s.ticks < 2; i++)
+        loop_turn(s.loop, MS(5));
+    cr_assert_eq(s.ticks, 2);
+    cr_assert_geq(clock_since(s.ran, s.planned), 0, "not before it");
+    cr_assert_gt(clock_since(s.ticker.next, s.planned), 0);
+    cr_assert_eq(clock_since(s.ticker.next, s.planned) % MS(10), 0, "and on its grid from then on");
+    ticker_fini(&s.ticker);
+    loop_destroy(s.loop);
+}

@@ -511,6 +511,17 @@ const struct member *cluster_nats_member(const struct cluster_nats *c)
     return &c->member;
 }
 
+uint32_t cluster_nats_beat(const struct cluster_nats *c, int64_t *ahead_ns)
+{
+    const int64_t began_ms = (int64_t)(c->generation >> GENERATION_LOW_BITS);
+    const int64_t tick_ms = c->world->config.tick_ns / CLOCK_NS_PER_MS;
+    const int64_t since_ms = clock_unix_ms() - began_ms;
+    const int64_t ticks = since_ms > 0 ? since_ms / tick_ms : 0;
+
+    *ahead_ns = ((ticks + 1) * tick_ms - (since_ms > 0 ? since_ms : 0)) * CLOCK_NS_PER_MS;
+    return (uint32_t)(ticks + 1);
+}
+
 bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now)
 {
     return member_may_act(&c->member, now);

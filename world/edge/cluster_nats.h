@@ -58,6 +58,9 @@ struct member;
 const struct member *cluster_nats_member(const struct cluster_nats *c);
 /* May the world tick, and take requests, at this time? */
 bool cluster_nats_may_act(const struct cluster_nats *c, struct mono now);
+/* All worlds tick at the same moments, counted from the beginning of their generation by the wall
+ * clock. Returns the next one's number; `ahead_ns`: how long it is until then. */
+uint32_t cluster_nats_beat(const struct cluster_nats *c, int64_t *ahead_ns);
 /* Why it may not take part, now or ever, in words for the log, and of which flag; NULL: it may. */
 const char *cluster_nats_refused(const struct cluster_nats *c, const char **flag);
 

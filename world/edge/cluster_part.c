@@ -102,6 +102,21 @@ bool cluster_part_may_act(struct cluster_part *p)
     return !p->still;
 }
 
+bool cluster_part_falls_in(struct cluster_part *p, int64_t *ahead_ns)
+{
+    const uint64_t generation = p->nats ? cluster_nats_member(p->nats)->generation.number : 0;
+    uint32_t number, next;
+
+    if (p->in_step == generation)
+        return false;
+    p->in_step = generation;
+    number = cluster_nats_beat(p->nats, ahead_ns);
+    next = world_told_tick(p->world) + 1;
+    if (number > next && number - next < UINT32_MAX / 2)
+        p->world->lead += number - next;
+    return true;
+}
+
 bool cluster_part_refused(const struct cluster_part *p, char *why, size_t why_cap)
 {
     const char *flag, *reason = p->nats ? cluster_nats_refused(p->nats, &flag) : NULL;

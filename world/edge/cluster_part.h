@@ -17,10 +17,11 @@ struct cluster_part {
     struct world *world;       /* NULL: not served yet; all three borrowed */
     struct world_link *link;
     struct storage *storage;
-    bool still;  /* everything waits */
-    bool acted;  /* it did once */
-    bool leaves; /* it gives all away */
-    bool rests;  /* it will not act any more */
+    bool still;       /* everything waits */
+    bool acted;       /* it did once */
+    bool leaves;      /* it gives all away */
+    bool rests;       /* it will not act any more */
+    uint64_t in_step; /* the generation in whose moments it ticks; 0: none yet */
     uint64_t stills;
     char address[CLAIM_TEXT_MAX + 1];
     char terms[CLAIM_TEXT_MAX + 1];
@@ -41,6 +42,9 @@ void cluster_part_fini(struct cluster_part *p); /* zero is fine */
 
 /* May it act now? Asked before whatever acts; what stands still, and goes on, does so here. */
 bool cluster_part_may_act(struct cluster_part *p);
+/* When it first acts in a generation, its ticks fall into step with those of the other worlds: the
+ * next one is due in `ahead_ns`, and this one is left out. False: they are. */
+bool cluster_part_falls_in(struct cluster_part *p, int64_t *ahead_ns);
 /* Why it may not take part, ever, as a line that names the flag; false: it may. */
 bool cluster_part_refused(const struct cluster_part *p, char *why, size_t why_cap);
 /* Why it does not serve now, as a sentence for operators; NULL: it does. */

@@ -48,6 +48,11 @@ int ticker_init(struct ticker *t, struct loop *l, int64_t period_ns, ticker_fn *
     return 0;
 }
 
+void ticker_shift(struct ticker *t, struct mono next)
+{
+    t->next = next;
+}
+
 void ticker_fini(struct ticker *t)
 {
     loop_timer_destroy(t->timer);

@@ -25,6 +25,9 @@ int ticker_init(struct ticker *t, struct loop *l, int64_t period_ns, ticker_fn *
 /* No tick any more. Zero is fine, twice too; so is a call from `fn`. */
 void ticker_fini(struct ticker *t);
 
+/* From `fn` alone: the grid goes through `next` from here on, which is the next tick. */
+void ticker_shift(struct ticker *t, struct mono next);
+
 /* The plan alone: a tick planned for `planned` begins at `now`, which is not before it. Sets the
  * next planned time, at least half a period from now; returns how many are left out. */
 uint64_t ticker_plan(struct mono planned, struct mono now, int64_t period_ns, struct mono *next);
