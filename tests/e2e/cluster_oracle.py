@@ -70,7 +70,8 @@ class Oracle:
         self.check("each tick's views are right, but for the stated lateness",
                    seen["breaches"] == 0 and seen["views"] > 0,
                    f"{seen['views']} views, {seen['pairs']} pairs, {seen['unsure']} unsure; by ticks "
-                   f"late: {seen['late']}, beyond {self.flags.late}: {seen['breaches']}")
+                   f"late: {seen['late']}, beyond {self.flags.late}: {seen['breaches']}; worlds left out "
+                   f"{self.cluster.sum('aegis_world_ticks_skipped_total')} ticks")
         self.check("nothing else broke the contract, and each request had one answer",
                    report["breaches"] == seen["breaches"] + rests["wrong"], report["breaches"])
         self.check("at rest all views are exact, and no answer is missing",
