@@ -159,7 +159,7 @@ Test(roster_nats, a_server_that_dies_or_hangs_leaves_the_worlds_that_were_known)
     UNTIL(&s, roster_nats_counted(s.nodes).there == 0);
     process_signal(s.nats.server, SIGCONT);
     UNTIL(&s, roster_nats_counted(s.nodes).there == 1);
-    cr_assert_eq(roster_nats_counted(s.nodes).losses, 2);
+    cr_assert_geq(roster_nats_counted(s.nodes).losses, 2); /* a slow one may be lost again */
     cr_assert_eq(s.heard.version, version, "and nobody was told anything");
     cr_assert_eq(s.heard.n, 2);
     key_writer_world(s.keys, GEN, "w1", CLAIM_BURIED, "127.0.0.1:1");
