@@ -154,7 +154,7 @@ void cluster_part_gauges(const struct cluster_part *p, struct edge_metrics *m)
     m->cluster_worlds = c.worlds;
     m->cluster_zones = c.zones;
     m->cluster_given = c.given;
-    m->cluster_generation = c.generation_ms;
+    m->cluster_generation = c.generation_ms / 1000;
     m->cluster_up = c.up;
     m->cluster_connects = c.connects;
     m->cluster_published = c.published;
