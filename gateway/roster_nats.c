@@ -99,6 +99,7 @@ static void on_follow(void *arg)
 {
     struct roster_nats *r = arg;
 
+    come_back(r); /* it tells what stands there */
     roster_follow(&r->roster, loop_now(r->loop));
 }
 
