@@ -24,7 +24,7 @@ import time
 
 import nats_look
 from client import ENTER_RESP, LOGIN_RESP, Client, Closed, Late
-from cluster_stage import Cluster, Missing, Trouble, read_json
+from cluster_stage import Cluster, play, read_json
 
 LEASE_S = 2
 WINDOW_S = 8        # for which a lost client's entity waits
@@ -342,16 +342,7 @@ def main():
     print(f"# seed {flags.seed}: tests/e2e/chaos_cluster.py -seed {flags.seed} "
           f"-seconds {flags.seconds:g} -bots {flags.bots} plays the same order again", flush=True)
     chaos = Chaos(flags)
-    try:
-        return chaos.run()
-    except Missing as missing:
-        print(f"ok - skipped: {missing}")
-        return 0
-    except Trouble as trouble:
-        print(f"not ok - {trouble}")
-        return 1
-    finally:
-        chaos.cluster.end()
+    return play(chaos)
 
 
 if __name__ == "__main__":

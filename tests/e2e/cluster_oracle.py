@@ -16,7 +16,7 @@ import os
 import sys
 import time
 
-from cluster_stage import Cluster, Missing, Trouble, read_json
+from cluster_stage import Cluster, play, read_json
 
 TAKEN = 'aegis_world_guests_total{result="taken"}'
 CLIENTS = 'aegis_gateway_accepts_total{result="client"}'
@@ -119,16 +119,7 @@ def main():
     parser.add_argument("-dir", default="build/cluster-oracle")
     flags = parser.parse_args()
     oracle = Oracle(flags)
-    try:
-        return oracle.run()
-    except Missing as missing:
-        print(f"ok - skipped: {missing}")
-        return 0
-    except Trouble as trouble:
-        print(f"not ok - {trouble}")
-        return 1
-    finally:
-        oracle.cluster.end()
+    return play(oracle)
 
 
 if __name__ == "__main__":

@@ -469,3 +469,17 @@ def read_json(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     return json.loads(text) if text.strip() else None
+
+
+def play(test):
+    """Run a test that has a cluster, to its end; its exit status."""
+    try:
+        return test.run()
+    except Missing as missing:
+        print(f"ok - skipped: {missing}")
+        return 0
+    except Trouble as trouble:
+        print(f"not ok - {trouble}")
+        return 1
+    finally:
+        test.cluster.end()

@@ -218,6 +218,12 @@ Test(cluster_nats, worlds_have_ids_of_their_own_and_ticks_of_one_beginning)
         process_rest(deadline, "ids");
     }
     cr_assert_neq(a, b);
+    int64_t ahead_ns[2];
+    uint32_t first = cluster_nats_beat(s.w[0].cluster, &ahead_ns[0]);
+    uint32_t then = cluster_nats_beat(s.w[1].cluster, &ahead_ns[1]);
+    cr_assert_leq(then - first, 1, "%u and %u", first, then); /* one may begin in between */
+    for (uint32_t i = 0; i < 2; i++)
+        cr_assert(ahead_ns[i] > 0 && ahead_ns[i] <= s.w[i].world->config.tick_ns);
     stand_down(&s);
 }
 

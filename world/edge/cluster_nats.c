@@ -100,8 +100,7 @@ static void keep_generation(struct cluster_nats *c)
 /* --- the machines ------------------------------------------------------------------------------
  */
 
-/* Zones whose owner changed. */
-/* Before it has another owner. */
+/* A zone's owner is dead: told before the zone has another. */
 static void keep_dead(struct cluster_nats *c, uint32_t zone)
 {
     const struct realm *r = c->world->cluster;
@@ -115,6 +114,7 @@ static void keep_dead(struct cluster_nats *c, uint32_t zone)
         courier_zone_dead(c->world, zone);
 }
 
+/* Zones whose owner changed. */
 static void keep_owners(struct cluster_nats *c, struct mono now)
 {
     const struct claim_name *owner;
@@ -190,20 +190,6 @@ static void keep_ids(struct cluster_nats *c)
         blocks_want(&c->member.blocks);
 }
 
-/* All worlds count ticks from the beginning of their generation, so that who is handed over finds
- * about the same number. Only while nobody has been told one. */
-static void keep_time(struct cluster_nats *c)
-{
-    int64_t began_ms = (int64_t)(c->generation >> GENERATION_LOW_BITS);
-    int64_t ticks = (clock_unix_ms() - began_ms) / (c->world->config.tick_ns / CLOCK_NS_PER_MS);
-
-    if (c->timed)
-        return;
-    c->timed = true;
-    if (ticks > c->world->tick && ticks < UINT32_MAX / 2)
-        c->world->tick = (uint32_t)ticks;
-}
-
 static void tell_state(struct cluster_nats *c, struct mono now)
 {
     bool acts = member_may_act(&c->member, now), quits = c->member.lease.quits;
@@ -211,8 +197,6 @@ static void tell_state(struct cluster_nats *c, struct mono now)
     if (acts == c->acts)
         return;
     c->acts = acts;
-    if (acts)
-        keep_time(c);
     log_line(acts || quits ? LOG_INFO : LOG_WARN,
              "cluster: this world %s world=%s "
              "generation=%016" PRIx64,

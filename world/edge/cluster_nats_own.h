@@ -29,7 +29,7 @@ struct cluster_nats {
     uint32_t term;       /* of what is held: see world/cluster/member */
     uint64_t generation; /* of the subjects that are listened to; 0: none */
     bool *listens;       /* [2 * zones] those of strays behind the others */
-    bool acts, timed, leaves;
+    bool acts, leaves;
     uint64_t fed;    /* ids that came so far */
     uint64_t barred; /* messages */
 };
