@@ -112,19 +112,6 @@ static void begin(struct roster *r, uint64_t generation, struct mono now)
         doubt(r, &r->worlds[i], now);
 }
 
-/* As worlds call themselves. */
-static bool is_id(const struct claim_name *id)
-{
-    for (uint8_t i = 0; i < id->len; i++) {
-        const char c = id->p[i];
-
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              c == '-' || c == '_'))
-            return false;
-    }
-    return id->len > 0;
-}
-
 /* One can be dialled there. */
 static bool is_address(const struct claim *c)
 {
@@ -237,7 +224,8 @@ int roster_entry(struct roster *r, struct span key, struct span value, uint64_t 
     struct roster_world *w;
     struct kv_key k;
 
-    if (kv_key_read(key, &k) != 0 || k.room != KV_WORLD || k.generation == 0 || !is_id(&k.name))
+    if (kv_key_read(key, &k) != 0 || k.room != KV_WORLD || k.generation == 0 ||
+        !claim_world_ok(claim_name_span(&k.name)))
         return E_BAD;
     if (!deleted && (claim_read(value, &c) != 0 || !claim_name_equal(&c.world, &k.name)))
         return E_BAD;

@@ -10,6 +10,18 @@
 static const char *const state_names[CLAIM_STATES] = {"none",   "held",   "free",
                                                       "buried", "closed", "open"};
 
+bool claim_world_ok(struct span id)
+{
+    for (size_t i = 0; i < id.n; i++) {
+        uint8_t c = id.p[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '-' || c == '_'))
+            return false;
+    }
+    return id.n > 0 && id.n <= CLAIM_NAME_MAX;
+}
+
 bool claim_name_equal(const struct claim_name *a, const struct claim_name *b)
 {
     return a->len == b->len && memcmp(a->p, b->p, a->len) == 0;

@@ -41,6 +41,8 @@ struct claim {
     char text[CLAIM_TEXT_MAX]; /* an address; of a generation what all agree on */
 };
 
+/* Can a world be called so? 1 to CLAIM_NAME_MAX of A-Z a-z 0-9 - _ */
+bool claim_world_ok(struct span id);
 bool claim_name_equal(const struct claim_name *a, const struct claim_name *b);
 /* Bytes beyond CLAIM_NAME_MAX are our bug. */
 struct claim_name claim_name_of(struct span s);

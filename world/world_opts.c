@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/io/http.h"
 #include "common/nats_url.h"
+#include "proto/claim.h"
 #include "proto/link_proof.h"
 #include "world/cluster/zones.h"
 #include "world/edge/cluster_nats.h"
@@ -309,7 +310,7 @@ static int check_world_id(const struct world_options *o, char *why, size_t why_c
 {
     if (o->world_id[0] == '\0')
         snprintf(why, why_cap, "-world-id: missing: -cluster needs it");
-    else if (cluster_nats_id_ok(o->world_id) != 0)
+    else if (!claim_world_ok(span_text(o->world_id)))
         snprintf(why, why_cap, "-world-id: \"%.80s\": must be 1 to %d of A-Z a-z 0-9 - _",
                  o->world_id, LINK_WORLD_MAX);
     else

@@ -160,3 +160,16 @@ Test(claim, keys_are_read_back_and_no_other_text_is_one)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         cr_assert_eq(kv_key_read(span_text(bad[i]), &k), E_BAD, "%s", bad[i]);
 }
+
+Test(claim, an_id_is_of_letters_that_subjects_and_keys_can_have)
+{
+    char longest[CLAIM_NAME_MAX + 1];
+    memset(longest, 'w', sizeof longest);
+    cr_assert(claim_world_ok(span_text("w-1_A")));
+    cr_assert(claim_world_ok(span_of(longest, CLAIM_NAME_MAX)));
+    cr_assert_not(claim_world_ok(span_of(longest, CLAIM_NAME_MAX + 1)));
+    cr_assert_not(claim_world_ok(span_text("")));
+    cr_assert_not(claim_world_ok(span_text("a.b")));
+    cr_assert_not(claim_world_ok(span_text("a b")));
+    cr_assert_not(claim_world_ok(span_text("*")));
+}

@@ -16,18 +16,6 @@
 #define LEASE   (500 * CLOCK_NS_PER_MS)
 #define PATIENT (4 * PROCESS_PATIENCE_MS)
 
-Test(cluster_nats, an_id_is_of_letters_that_subjects_and_keys_can_have)
-{
-    cr_assert_eq(cluster_nats_id_ok("w-1_A"), 0);
-    cr_assert_neq(cluster_nats_id_ok(""), 0);
-    cr_assert_neq(cluster_nats_id_ok("a.b"), 0);
-    cr_assert_neq(cluster_nats_id_ok("a b"), 0);
-    cr_assert_neq(cluster_nats_id_ok("*"), 0);
-    cr_assert_neq(cluster_nats_id_ok("0123456789012345678901234567890123456789"
-                                     "01234567890123456789012345"),
-                  0);
-}
-
 #ifdef AEGIS_PART_LIBNATS
 
 #define WORLDS 3

@@ -24,22 +24,6 @@ bool cluster_nats_built(void)
     return nats_bus_library()[0] != '\0';
 }
 
-int cluster_nats_id_ok(const char *id)
-{
-    size_t n = strlen(id);
-
-    if (n == 0 || n > LINK_WORLD_MAX)
-        return E_BAD;
-    for (size_t i = 0; i < n; i++) {
-        bool ok = (id[i] >= 'a' && id[i] <= 'z') || (id[i] >= 'A' && id[i] <= 'Z') ||
-                  (id[i] >= '0' && id[i] <= '9') || id[i] == '-' || id[i] == '_';
-
-        if (!ok)
-            return E_BAD;
-    }
-    return 0;
-}
-
 static void on_message(void *arg, struct span from, struct span bytes)
 {
     struct cluster_nats *c = arg;

@@ -32,9 +32,6 @@ struct cluster_nats;
 
 /* Is NATS's library built in? */
 bool cluster_nats_built(void);
-/* 0: an id that can be used; else E_BAD. */
-int cluster_nats_id_ok(const char *id) MUST_CHECK;
-
 /* Nothing is asked yet. `why` gets one line without newline: E_NOMEM. */
 int cluster_nats_create(struct loop *l, const struct cluster_nats_config *c,
                         struct cluster_nats **out, char *why, size_t why_cap) MUST_CHECK;
